@@ -1,0 +1,124 @@
+import { gfxName, kfdNumber, kfdPciAddress, parseProperties } from './formats/kfd.ts';
+import { parseUint, parseWord } from './formats/scalar.ts';
+import type { LanePool } from './lanes/pool.ts';
+import type { Entry, FileResult, Item } from './lanes/protocol.ts';
+import type { Paths } from './paths.ts';
+
+export type Properties = ReadonlyMap<string, bigint>;
+
+/** One GPU node of the KFD topology: a GPU, or one partition of it. */
+export interface KfdNode {
+  node: number;
+  /** Names files below kfd/proc. 0 where the file is missing. */
+  gpuId: number;
+  name: string;
+  props: Properties;
+  /** gfx90a, gfx942, …; empty where the driver does not say. */
+  gfx: string;
+  pci?: string;
+  partition: number;
+  renderMinor?: number;
+  memBanks: Properties[];
+  ioLinks: Properties[];
+  p2pLinks: Properties[];
+  caches: Properties[];
+}
+
+const ASK = 3000;
+const SUBS = ['mem_banks', 'io_links', 'p2p_links', 'caches'] as const;
+
+/**
+ * Reads the topology's GPU nodes; CPU nodes are left out. Nodes that a device cgroup hides (EPERM) are left out too.
+ * Source: torvalds/linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c.
+ */
+export async function surveyKfd(pool: LanePool, paths: Paths, nodes: Entry[]): Promise<KfdNode[]> {
+  const base = `${paths.sysfs}/class/kfd/kfd/topology/nodes`;
+  const numbers = nodes
+    .filter((entry) => /^\d+$/.test(entry.name))
+    .map((entry) => Number(entry.name))
+    .sort((a, b) => a - b);
+  if (numbers.length === 0) return [];
+  const dirs = numbers.map((n) => `${base}/${n}`);
+  const heads = await ask(
+    pool,
+    dirs.map((dir) => ({ op: 'read', files: ['gpu_id', 'name', 'properties'].map((f) => `${dir}/${f}`) })),
+  );
+  const found = numbers
+    .map((node, i) => nodeOf(node, heads[i] ?? []))
+    .map((node, i) => ({ node, dir: dirs[i] as string }))
+    .filter((one): one is { node: KfdNode; dir: string } => one.node !== undefined);
+  const lists = await pool.run(
+    found.map(({ dir }) => ({ owner: 'node', item: { op: 'list', dirs: SUBS.map((sub) => `${dir}/${sub}`) } })),
+    ASK,
+  );
+  const details = await ask(
+    pool,
+    found.map(({ dir }, i) => ({ op: 'read', files: detailFiles(dir, lists[i]).map((file) => file.path) })),
+  );
+  found.forEach(({ node, dir }, i) => {
+    detailFiles(dir, lists[i]).forEach((file, k) => {
+      const text = textOf(details[i]?.[k]);
+      if (text !== undefined) listOf(node, file.sub).push(parseProperties(text));
+    });
+  });
+  return found.map(({ node }) => node);
+}
+
+function nodeOf(number: number, files: readonly FileResult[]): KfdNode | undefined {
+  const gpuId = parseUint(textOf(files[0]) ?? '');
+  const text = textOf(files[2]);
+  const props = parseProperties(text ?? '');
+  const isGpu = gpuId === undefined ? (props.get('simd_count') ?? 0n) > 0n : gpuId !== 0;
+  if (!isGpu) return undefined;
+  const place = kfdPciAddress(props);
+  const minor = Number(props.get('drm_render_minor') ?? 0n);
+  return {
+    node: number,
+    gpuId: gpuId ?? 0,
+    name: parseWord(textOf(files[1]) ?? '') ?? '',
+    props,
+    gfx: gfxName(kfdNumber(props, 'gfx_target_version')) ?? '',
+    ...(place === undefined ? {} : { pci: place.pci }),
+    partition: place?.partition ?? 0,
+    ...(minor > 0 ? { renderMinor: minor } : {}),
+    memBanks: [],
+    ioLinks: [],
+    p2pLinks: [],
+    caches: [],
+  };
+}
+
+function detailFiles(dir: string, listing: { op: string; dirs?: (Entry[] | number)[] } | undefined) {
+  const out: { sub: (typeof SUBS)[number]; path: string }[] = [];
+  SUBS.forEach((sub, i) => {
+    const entries = listing?.dirs?.[i];
+    if (entries === undefined || typeof entries === 'number') return;
+    for (const entry of entries) out.push({ sub, path: `${dir}/${sub}/${entry.name}/properties` });
+  });
+  return out;
+}
+
+function listOf(node: KfdNode, sub: (typeof SUBS)[number]): Properties[] {
+  switch (sub) {
+    case 'mem_banks':
+      return node.memBanks;
+    case 'io_links':
+      return node.ioLinks;
+    case 'p2p_links':
+      return node.p2pLinks;
+    case 'caches':
+      return node.caches;
+  }
+}
+
+async function ask(pool: LanePool, items: Item[]): Promise<(readonly FileResult[] | undefined)[]> {
+  const outcomes = await pool.run(
+    items.map((item) => ({ owner: 'node', item })),
+    ASK,
+  );
+  return outcomes.map((outcome) => (outcome.op === 'read' ? outcome.files : undefined));
+}
+
+function textOf(result: FileResult | undefined): string | undefined {
+  return result === undefined || typeof result === 'number' ? undefined : Buffer.from(result).toString('utf8');
+}

@@ -1,0 +1,104 @@
+import { writeSync } from 'node:fs';
+import { Descriptors, listDir } from './files.ts';
+import { type Command, HEADER, type Item, KIND, PAGE, type ReadItem } from './protocol.ts';
+
+/**
+ * A lane: the only program that opens a card's files. It does what it is told, one item after the other and synchronously,
+ * because a read that hangs in the kernel must cost this process and no other.
+ */
+
+/** The pipe of answers: the descriptor after stdin, stdout, stderr and IPC. */
+const ANSWERS = 4;
+const DEFAULT_LIMIT = 600;
+/** Longest file that is read whole, and room for a batch of ordinary ones. */
+const LONGEST = 1 << 20;
+
+Error.stackTraceLimit = 0; // a failing read throws at every pass, and nobody reads where
+const descriptors = new Descriptors(Number(process.env.NIGHTSHIFT_LANE_DESCRIPTORS ?? DEFAULT_LIMIT), () =>
+  performance.now(),
+);
+const plans = new Map<string, readonly string[]>();
+let buffer = Buffer.allocUnsafe(256 * PAGE);
+
+function room(from: number, bytes: number): void {
+  if (from + bytes <= buffer.length) return;
+  const larger = Buffer.allocUnsafe(Math.max(buffer.length * 2, from + bytes));
+  buffer.copy(larger, 0, 0, from);
+  buffer = larger;
+}
+
+function send(seq: number, index: number, kind: number, end: number, milliseconds: number): void {
+  buffer.writeUInt32LE(end - 4, 0);
+  buffer.writeUInt32LE(seq, 4);
+  buffer.writeUInt32LE(index, 8);
+  buffer.writeUInt32LE(kind, 12);
+  buffer.writeDoubleLE(milliseconds, 16);
+  let at = 0;
+  while (at < end) at += writeSync(ANSWERS, buffer, at, end - at);
+}
+
+/** Suspended, or on the way in or out: any read now would wake the card (Linux up to 6.12) or fail with EPERM. */
+function sleeps(gate: string): boolean {
+  const length = descriptors.read(gate, buffer, HEADER, true);
+  if (length <= 0) return false;
+  const status = buffer.toString('latin1', HEADER, HEADER + length);
+  return /^(suspended|suspending|resuming)/.test(status);
+}
+
+function filesOf(item: ReadItem): readonly string[] {
+  if (item.files === undefined) return plans.get(item.plan ?? '') ?? [];
+  if (item.plan !== undefined) {
+    const before = plans.get(item.plan);
+    plans.set(item.plan, item.files);
+    if (before !== undefined) closeUnused(before);
+  }
+  return item.files;
+}
+
+function closeUnused(before: readonly string[]): void {
+  const used = new Set([...plans.values()].flat());
+  for (const path of before) if (!used.has(path)) descriptors.close(path);
+}
+
+function read(seq: number, index: number, item: ReadItem): void {
+  const start = performance.now();
+  const files = filesOf(item);
+  if (item.gate !== undefined && sleeps(item.gate)) {
+    buffer.writeUInt32LE(0, HEADER);
+    send(seq, index, KIND.asleep, HEADER + 4, performance.now() - start);
+    return;
+  }
+  const keep = item.op === 'pass';
+  buffer.writeUInt32LE(files.length, HEADER);
+  let at = HEADER + 4 + 4 * files.length;
+  for (let i = 0; i < files.length; i++) {
+    room(at, LONGEST);
+    const length = descriptors.read(files[i] as string, buffer, at, keep);
+    buffer.writeInt32LE(length, HEADER + 4 + 4 * i);
+    if (length > 0) at += length;
+  }
+  send(seq, index, KIND.read, at, performance.now() - start);
+}
+
+function work(seq: number, index: number, item: Item): void {
+  if (item.op !== 'list') return read(seq, index, item);
+  const text = Buffer.from(JSON.stringify(item.dirs.map((dir) => listDir(dir, item.names === true))));
+  room(HEADER, text.length);
+  text.copy(buffer, HEADER);
+  send(seq, index, KIND.list, HEADER + text.length, 0);
+}
+
+process.on('message', (command: Command) => {
+  if (command.op === 'forget') {
+    const files = plans.get(command.plan);
+    plans.delete(command.plan);
+    if (files !== undefined) closeUnused(files);
+    return;
+  }
+  for (let index = 0; index < command.items.length; index++) work(command.seq, index, command.items[index] as Item);
+});
+// Without its parent a lane has no purpose; Ctrl-C on the terminal is the parent's to handle.
+process.on('disconnect', () => process.exit(0));
+process.on('SIGINT', () => {});
+// Starting takes longer than reading: from this word on, silence is a card's.
+process.send?.('ready');

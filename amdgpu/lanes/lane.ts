@@ -1,0 +1,176 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { type Answer, type Command, HEADER, type Item, KIND, parseReadPayload } from './protocol.ts';
+
+/** Node 20 cannot run TypeScript: when we run from sources (tests), the lane is the built one. */
+function childModule(): string {
+  const here = import.meta.url;
+  const built = here.endsWith('.ts') ? new URL('../../dist/amdgpu/lanes/child.js', here) : new URL('child.js', here);
+  return fileURLToPath(built);
+}
+
+/** Small heaps: a lane keeps descriptors and one buffer, no objects. */
+const V8_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=64', '--single-threaded-gc'];
+
+export interface Batch {
+  items: readonly Item[];
+  onAnswer(index: number, answer: Answer): void;
+  onDone(): void;
+  /** The process ended before it had answered all. */
+  onLost(): void;
+}
+
+/** One lane process as its parent sees it: takes batches one after the other, hands out answers as they come. */
+export class Lane {
+  readonly #child: ChildProcess;
+  readonly #queue: Batch[] = [];
+  readonly #plans = new Set<string>();
+  #current: { seq: number; batch: Batch; answered: number } | undefined;
+  #seq = 0;
+  #chunks: Buffer[] = [];
+  #buffered = 0;
+  #lost = false;
+  #started = false;
+
+  constructor() {
+    this.#child = fork(childModule(), [], {
+      execArgv: V8_FLAGS,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
+    });
+    this.#child.once('message', () => {
+      this.#started = true;
+    });
+    this.#child.on('exit', () => this.#onExit());
+    this.#child.on('error', () => this.#onExit());
+    const answers = this.#child.stdio[4] as Readable;
+    answers.on('data', (chunk: Buffer) => this.#onData(chunk));
+    answers.on('error', () => this.#onExit());
+    // The lane must never keep our process alive.
+    this.#child.unref();
+    this.#child.channel?.unref();
+    (answers as unknown as { unref(): void }).unref();
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  get busy(): boolean {
+    return this.#current !== undefined;
+  }
+
+  get lost(): boolean {
+    return this.#lost;
+  }
+
+  /** The process runs and is at this batch: only then does its silence mean that a card is. */
+  isAt(batch: Batch): boolean {
+    return this.#started && this.#current?.batch === batch;
+  }
+
+  /** A lane that knows a plan needs only its name. */
+  knows(plan: string): boolean {
+    return this.#plans.has(plan);
+  }
+
+  forget(plan: string): void {
+    if (this.#plans.delete(plan) && !this.#lost) this.#send({ op: 'forget', plan });
+  }
+
+  /** Forgets everybody's plans but this owner's (plan names begin with their owner and `#`). */
+  keepPlansOf(owner: string): void {
+    for (const plan of [...this.#plans]) if (!plan.startsWith(`${owner}#`)) this.forget(plan);
+  }
+
+  submit(batch: Batch): void {
+    if (this.#lost) {
+      batch.onLost();
+      return;
+    }
+    for (const item of batch.items) if (item.op !== 'list' && item.plan !== undefined) this.#plans.add(item.plan);
+    this.#queue.push(batch);
+    this.#next();
+  }
+
+  /** SIGKILL, and no waiting: a child that is stuck in the kernel ends when the kernel lets it go. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+    if (this.#child.connected) this.#child.disconnect();
+    this.#onExit();
+  }
+
+  #next(): void {
+    if (this.#current !== undefined) return;
+    const batch = this.#queue.shift();
+    if (batch === undefined) return;
+    if (batch.items.length === 0) {
+      batch.onDone();
+      this.#next();
+      return;
+    }
+    this.#seq += 1;
+    this.#current = { seq: this.#seq, batch, answered: 0 };
+    this.#send({ op: 'batch', seq: this.#seq, items: batch.items });
+  }
+
+  #send(command: Command): void {
+    this.#child.send(command, (error) => {
+      if (error) this.#onExit();
+    });
+  }
+
+  #onData(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#buffered += chunk.length;
+    while (this.#buffered >= 4) {
+      if ((this.#chunks[0] as Buffer).length < HEADER && this.#chunks.length > 1) this.#merge();
+      const length = (this.#chunks[0] as Buffer).readUInt32LE(0) + 4;
+      if (this.#buffered < length) return;
+      if ((this.#chunks[0] as Buffer).length < length) this.#merge();
+      const whole = this.#chunks[0] as Buffer;
+      const rest = whole.subarray(length);
+      this.#chunks = rest.length > 0 ? [rest] : [];
+      this.#buffered = rest.length;
+      this.#onFrame(whole.subarray(0, length));
+    }
+  }
+
+  #merge(): void {
+    this.#chunks = [Buffer.concat(this.#chunks)];
+  }
+
+  #onFrame(frame: Buffer): void {
+    const current = this.#current;
+    if (current === undefined || frame.readUInt32LE(4) !== current.seq) return;
+    const index = frame.readUInt32LE(8);
+    current.answered = index + 1;
+    current.batch.onAnswer(index, parseAnswer(frame));
+    if (current.answered < current.batch.items.length) return;
+    this.#current = undefined;
+    current.batch.onDone();
+    this.#next();
+  }
+
+  #onExit(): void {
+    if (this.#lost) return;
+    this.#lost = true;
+    const waiting = this.#queue.splice(0);
+    const current = this.#current;
+    this.#current = undefined;
+    current?.batch.onLost();
+    for (const batch of waiting) batch.onLost();
+  }
+}
+
+function parseAnswer(frame: Buffer): Answer {
+  const kind = frame.readUInt32LE(12);
+  const payload = frame.subarray(HEADER);
+  if (kind === KIND.list) return { op: 'list', dirs: JSON.parse(payload.toString('utf8')) };
+  return {
+    op: 'read',
+    asleep: kind === KIND.asleep,
+    files: parseReadPayload(payload),
+    milliseconds: frame.readDoubleLE(16),
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * What parent and lane say to each other.
+ *
+ * Commands go down the fork's IPC channel, one batch at a time. Answers come up a pipe of their own, one frame an item and
+ * each written before the next item is touched: the first item without a frame is the one that hangs.
+ */
+
+/** Read these files; `pass` keeps their descriptors open between batches, `read` opens and closes. */
+export interface ReadItem {
+  op: 'pass' | 'read';
+  /** Names the list of files in the lane's memory; a lane that knows the id needs no `files`. */
+  plan?: string;
+  files?: readonly string[];
+  /** power/runtime_status: read first; a suspended card's files are not touched. */
+  gate?: string;
+}
+
+/** List these directories: names with their kind, and link targets (not with `names`, which is much cheaper). */
+export interface ListItem {
+  op: 'list';
+  dirs: readonly string[];
+  names?: boolean;
+}
+
+export type Item = ReadItem | ListItem;
+export type Command = { op: 'batch'; seq: number; items: readonly Item[] } | { op: 'forget'; plan: string };
+
+export interface Entry {
+  name: string;
+  kind: 'dir' | 'file' | 'link';
+  /** Target of a link, as written. */
+  target?: string;
+}
+
+/** Bytes of one file, or the errno (positive) with which open or read failed. */
+export type FileResult = Uint8Array | number;
+
+export type Answer =
+  | { op: 'read'; asleep: boolean; files: FileResult[]; milliseconds: number }
+  | { op: 'list'; dirs: (Entry[] | number)[] };
+
+/** Frame header: u32 length of what follows, u32 seq, u32 item index, u8 kind, 3 bytes of padding, f64 milliseconds. */
+export const HEADER = 24;
+export const KIND = { read: 0, asleep: 1, list: 2 } as const;
+
+/** Most that one read of a sysfs text or table returns; longer files (bad pages) are read on until they end. */
+export const PAGE = 4096;
+
+/**
+ * Parses a frame's payload.
+ *
+ * read: u32 n, then n × i32 (byte length, or -errno), then the bytes of all files behind each other.
+ */
+export function parseReadPayload(payload: Uint8Array): FileResult[] {
+  const view = new DataView(payload.buffer, payload.byteOffset, payload.byteLength);
+  const count = view.getUint32(0, true);
+  const files: FileResult[] = new Array(count);
+  let at = 4 + 4 * count;
+  for (let i = 0; i < count; i++) {
+    const length = view.getInt32(4 + 4 * i, true);
+    if (length < 0) files[i] = -length;
+    else {
+      files[i] = payload.subarray(at, at + length);
+      at += length;
+    }
+  }
+  return files;
+}

@@ -1,0 +1,384 @@
+import type { Clock } from '../base/clock.ts';
+import type { Log } from '../base/log.ts';
+import { type OnceLog, onceLog } from '../base/log.ts';
+import type { CardState } from '../model/card.ts';
+import { assemble, Numbering } from './cards.ts';
+import { tableFirst } from './chips.ts';
+import { healthOf } from './health.ts';
+import type { LanePool, Outcome, Task } from './lanes/pool.ts';
+import type { Paths } from './paths.ts';
+import { gentleWhenNotNeeded, needed } from './plan.ts';
+import { Readings } from './readings.ts';
+import { CardRecord } from './record.ts';
+import type { Context } from './resolve/context.ts';
+import { resolveInfo } from './resolve/info.ts';
+import { resolveNode } from './resolve/node.ts';
+import { type ResolveReport, resolve } from './resolve/resolve.ts';
+import { resolveLinks } from './resolve/xgmi.ts';
+import { fingerprint, type Survey, survey, watchItems } from './survey.ts';
+import { decodeTable, type Table } from './tables/decode.ts';
+
+export interface NodeOptions {
+  paths: Paths;
+  pool: LanePool;
+  clock: Clock;
+  log: Log;
+  /** Files that nobody wants are not read. */
+  skip?: (name: string) => boolean;
+  gentleMs?: number;
+  costlyMs?: number;
+}
+
+/** What one collection made: the cards in their numbers' order, and what belongs to none. */
+export interface Snapshot {
+  /** ms since the epoch. */
+  at: number;
+  cards: readonly CardRecord[];
+  node: Readings;
+  report: ResolveReport;
+  seconds: number;
+}
+
+const GENTLE_MS = 10_000;
+const COSTLY_MS = 60_000;
+/** A survey that found a card incomplete (asleep, in reset) is made again after this long. */
+const RETRY_MS = 5_000;
+
+/** The cards of this node as they are now: finds them, reads them through lanes, makes readings of what was read. */
+export class AmdNode {
+  readonly #options: NodeOptions;
+  readonly #records = new Map<string, CardRecord>();
+  readonly #numbering = new Numbering();
+  readonly #once: OnceLog;
+  readonly #node = new Readings();
+  #survey: Survey | undefined;
+  #surveying: Promise<void> | undefined;
+  #surveyedAt = Number.NEGATIVE_INFINITY;
+  #wanted = false;
+  #fingerprint: string | undefined;
+  #generation = 0;
+  #costly: { stop(): void } | undefined;
+  #costlyBusy = false;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.#once = onceLog(options.log);
+  }
+
+  /** Finds the cards; from here on the slow files are read on their timer. */
+  async start(): Promise<void> {
+    this.#options.pool.warm();
+    await this.#resurvey();
+    this.#costly = this.#options.clock.every(1000, () => void this.#readCostly());
+    void this.#readCostly();
+  }
+
+  close(): void {
+    this.#costly?.stop();
+  }
+
+  /** Cards in their numbers' order, those that are gone included. */
+  get cards(): CardRecord[] {
+    return [...this.#records.values()].sort((a, b) => a.found.card.gpu - b.found.card.gpu);
+  }
+
+  states(): CardState[] {
+    return this.cards.map((record) => ({
+      card: record.found.card,
+      health: record.health,
+      readings: new Map([...record.fixed.toMap(), ...record.live.toMap()]),
+    }));
+  }
+
+  /** Has the topology looked at again before the next collection. */
+  rediscover(): void {
+    this.#wanted = true;
+  }
+
+  /** Reads all cards and makes their readings, within `deadline` ms whatever hangs. */
+  async collect(deadline: number): Promise<Snapshot> {
+    const { clock } = this.#options;
+    const start = clock.monotonic();
+    const left = (): number => Math.max(1, deadline - (clock.monotonic() - start));
+    const report: ResolveReport = { seconds: new Map(), failures: new Map(), troubled: new Set() };
+    let changed = await this.#pass(left, report);
+    const incomplete = this.#survey?.devices.some((device) => !device.complete) ?? true;
+    if (incomplete && clock.monotonic() - this.#surveyedAt > RETRY_MS) changed = true;
+    if (changed || this.#wanted) {
+      this.#wanted = false;
+      await this.#within(this.#resurvey(), left());
+      await this.#pass(left, report);
+    }
+    for (const [group, error] of report.failures) this.#once.report(`resolver ${group}`, error.message);
+    return {
+      at: clock.now(),
+      cards: this.cards,
+      node: this.#node,
+      report,
+      seconds: (clock.monotonic() - start) / 1000,
+    };
+  }
+
+  /** One pass over all cards; true where the topology is not what it was. */
+  async #pass(left: () => number, report: ResolveReport): Promise<boolean> {
+    const { pool, clock, paths } = this.#options;
+    const at = clock.now();
+    const tasks: Task[] = watchItems(paths).map((item) => ({ owner: 'node', item }));
+    const handlers: ((outcome: Outcome) => void)[] = tasks.map(() => () => {});
+    const again: CardRecord[] = [];
+    for (const record of this.#records.values()) {
+      record.live.begin(at);
+      if (record.health === 'gone' || record.found.device === undefined) continue;
+      this.#addGentle(record, tasks, handlers, report);
+      const names = record.planned;
+      tasks.push({ owner: record.pci, item: record.passItem() });
+      handlers.push((outcome) => {
+        if (this.#took(record, names, outcome, at, report) && !this.#coverFallbacks(record)) again.push(record);
+        else this.#resolve(record, report);
+      });
+    }
+    const outcomes = await pool.run(tasks, left(), (index, outcome) => handlers[index]?.(outcome));
+    if (again.length > 0) await this.#passAgain(again, at, left, report);
+    for (const record of this.#records.values()) {
+      if (record.found.device !== undefined || record.health === 'gone') continue;
+      // Known by the topology alone, which has answered: there is nothing more to ask.
+      record.health = 'ok';
+      this.#resolve(record, report);
+    }
+    const seen = fingerprint(outcomes[0], outcomes[1]);
+    const changed = seen !== undefined && seen !== this.#fingerprint;
+    if (seen !== undefined) this.#fingerprint = seen;
+    return changed || [...this.#records.values()].some((record) => record.health === 'gone' && this.#isListed(record));
+  }
+
+  #addGentle(record: CardRecord, tasks: Task[], handlers: ((outcome: Outcome) => void)[], report: ResolveReport): void {
+    const { clock, gentleMs = GENTLE_MS } = this.#options;
+    if (clock.monotonic() - record.gentleAt < gentleMs) return;
+    const names = [...record.named('gentle'), ...record.named('fallback').filter((n) => gentleWhenNotNeeded(n))].filter(
+      (name) => !record.planned.includes(name),
+    );
+    if (names.length === 0) return;
+    tasks.push({ owner: record.pci, item: record.readItem(names) });
+    handlers.push((outcome) => {
+      if (outcome.op !== 'read' || outcome.asleep) return;
+      record.gentleAt = clock.monotonic();
+      record.take(names, outcome.files, true, report.troubled);
+    });
+  }
+
+  /** Stores one pass; true where the card is well. */
+  #took(record: CardRecord, names: readonly string[], outcome: Outcome, at: number, report: ResolveReport): boolean {
+    const before = record.health;
+    record.health = healthOf(outcome);
+    if (outcome.op === 'read') {
+      record.readMs = outcome.milliseconds;
+      if (!outcome.asleep) record.take(names, outcome.files, false, report.troubled);
+    }
+    const { health } = record;
+    if (health === 'ok') record.lastSuccess = at;
+    else if (health === 'silent') record.count('card', 'timeout');
+    else if (health === 'asleep') record.count('card', 'asleep');
+    else if (health === 'resetting') record.count('card', 'busy');
+    else if (health === 'gone') record.count('card', 'gone');
+    // After a sleep or a reset the identity may have been unreadable so far, and counters begin anew.
+    if (before !== health && health === 'ok' && (before === 'resetting' || before === 'gone')) record.memory.forget();
+    this.#once.report(`card ${record.pci}`, health === 'ok' || health === 'asleep' ? undefined : `card is ${health}`, {
+      gpu: record.gpu,
+    });
+    return health === 'ok';
+  }
+
+  /** False where the table of this pass leaves something to files that were not read with it. */
+  #coverFallbacks(record: CardRecord): boolean {
+    const table = this.#table(record, false);
+    const { family } = record.found.card.model;
+    const want = record.named('fallback').filter((name) => needed(name, family, table));
+    const missing = want.some((name) => !record.planned.includes(name));
+    if (!missing && want.length === record.fallbacks.length) return true;
+    const before = record.planId;
+    record.fallbacks = want;
+    record.replan();
+    this.#options.pool.forget(before);
+    return !missing;
+  }
+
+  async #passAgain(records: CardRecord[], at: number, left: () => number, report: ResolveReport): Promise<void> {
+    const tasks = records.map((record) => ({ owner: record.pci, item: record.passItem() }));
+    await this.#options.pool.run(tasks, left(), (index, outcome) => {
+      const record = records[index] as CardRecord;
+      this.#took(record, record.planned, outcome, at, report);
+      this.#resolve(record, report);
+    });
+  }
+
+  #resolve(record: CardRecord, report: ResolveReport): void {
+    if (record.health !== 'ok') return;
+    const { clock } = this.#options;
+    resolve(this.#context(record, record.live), () => clock.monotonic(), report);
+  }
+
+  #context(record: CardRecord, out: Readings): Context {
+    const { card, kfd, xcpDirs } = record.found;
+    const xcpTables = new Map<number, Table>();
+    const own = card.partitions[0];
+    for (const number of [own?.number ?? 0, ...xcpDirs.keys()]) {
+      const name =
+        number === (own?.number ?? 0) && !xcpDirs.has(number) ? 'xcp/xcp_metrics' : `xcp${number}/xcp_metrics`;
+      const bytes = record.raw.bytes(name);
+      if (bytes === undefined || bytes.length === 0 || !record.planned.includes(name)) continue;
+      const result = decodeTable('partition', bytes);
+      if (result.ok) xcpTables.set(number, result.table);
+    }
+    return {
+      card,
+      tableFirst: tableFirst(card.model.family),
+      raw: record.raw,
+      table: this.#table(record, true),
+      xcpTables,
+      kfd,
+      memory: record.memory,
+      out,
+    };
+  }
+
+  /** gpu_metrics of this pass. `judge`: count and report what is wrong with it (once a pass). */
+  #table(record: CardRecord, judge: boolean): Table | undefined {
+    const bytes = record.raw.bytes('gpu_metrics');
+    if (bytes === undefined || bytes.length === 0) return undefined;
+    const result = decodeTable('gpu_metrics', bytes);
+    if (!judge) return result.ok ? result.table : undefined;
+    if (result.ok) {
+      this.#once.report(`gpu_metrics of ${record.pci}`, undefined);
+      return result.table;
+    }
+    if (result.fault === 'unknown_version') {
+      record.count('gpu_metrics', 'unsupported');
+      this.#once.report(
+        `gpu_metrics version ${result.version}`,
+        'table version is not known; the single files are read instead',
+      );
+    } else {
+      record.count('gpu_metrics', 'implausible');
+      this.#once.report(
+        `gpu_metrics of ${record.pci}`,
+        `table cannot be read (${result.fault}); the single files are read instead`,
+      );
+    }
+    return undefined;
+  }
+
+  /** Looks for cards, at most one survey at a time. */
+  #resurvey(): Promise<void> {
+    this.#surveying ??= this.#lookAgain().finally(() => {
+      this.#surveying = undefined;
+    });
+    return this.#surveying;
+  }
+
+  async #lookAgain(): Promise<void> {
+    const { pool, paths, clock, log } = this.#options;
+    const before = this.#survey;
+    const now = await survey(pool, paths, before);
+    this.#survey = now;
+    this.#surveyedAt = clock.monotonic();
+    this.#generation += 1;
+    const found = assemble(now, this.#numbering, this.#generation);
+    const present = new Set(found.map((one) => one.card.pci));
+    for (const one of found) {
+      const known = this.#records.get(one.card.pci);
+      if (known === undefined) {
+        this.#records.set(one.card.pci, new CardRecord(one, this.#options.skip ?? (() => false)));
+        log.info({ pci: one.card.pci, gpu: one.card.gpu, model: one.card.model.name }, 'card found');
+        continue;
+      }
+      const plan = known.planId;
+      if (known.health === 'gone') {
+        known.health = 'silent';
+        known.memory.forget();
+      }
+      known.rediscovered(one);
+      pool.forget(plan);
+    }
+    for (const [pci, record] of this.#records) {
+      if (present.has(pci) || record.health === 'gone') continue;
+      record.health = 'gone';
+      record.count('card', 'gone');
+      record.memory.forget();
+      pool.forget(record.planId);
+      pool.dismiss(pci);
+      this.#once.report(`card ${pci}`, 'card is gone', { gpu: record.gpu });
+    }
+    this.#fix(now);
+    const [lists, reads] = await pool.run(
+      watchItems(paths).map((item) => ({ owner: 'node', item })),
+      RETRY_MS,
+    );
+    this.#fingerprint = fingerprint(lists, reads) ?? this.#fingerprint;
+  }
+
+  /** Readings that only discovery changes. */
+  #fix(now: Survey): void {
+    const { clock } = this.#options;
+    const at = clock.now();
+    const byNode = new Map<number, { gpu: string; partition: string }>();
+    for (const record of this.#records.values()) {
+      for (const node of record.found.kfd)
+        byNode.set(node.node, { gpu: record.gpu, partition: String(node.partition) });
+    }
+    const driver = driverOf(now);
+    for (const record of this.#records.values()) {
+      record.fixed.begin(at);
+      if (record.health === 'gone') continue;
+      const context = this.#context(record, record.fixed);
+      const { device } = record.found;
+      resolveInfo(context, {
+        card: device?.cardMinor === undefined ? '' : `card${device.cardMinor}`,
+        renderNode: device?.renderMinor === undefined ? '' : `renderD${device.renderMinor}`,
+        driver,
+      });
+      resolveLinks(context, (node) => byNode.get(node));
+    }
+    this.#node.begin(at);
+    const present = [...this.#records.values()].filter((record) => record.health !== 'gone').length;
+    resolveNode(this.#node, now, present);
+  }
+
+  #isListed(record: CardRecord): boolean {
+    return this.#survey?.devices.some((device) => device.pci === record.pci) ?? false;
+  }
+
+  /** Files whose read has a price: one card after the other, so that a scrape waits for one at the most. */
+  async #readCostly(): Promise<void> {
+    const { clock, pool, costlyMs = COSTLY_MS } = this.#options;
+    if (this.#costlyBusy) return;
+    this.#costlyBusy = true;
+    try {
+      for (const record of this.cards) {
+        const names = record.named('costly');
+        if (names.length === 0 || record.health === 'gone') continue;
+        if (clock.monotonic() - record.costlyAt < costlyMs) continue;
+        record.costlyAt = clock.monotonic();
+        const raw = record.raw;
+        const [outcome] = await pool.run([{ owner: record.pci, item: record.readItem(names) }], costlyMs);
+        if (outcome?.op === 'read' && !outcome.asleep && record.raw === raw) record.take(names, outcome.files, true);
+        else record.costlyAt = clock.monotonic() - costlyMs + RETRY_MS;
+      }
+    } finally {
+      this.#costlyBusy = false;
+    }
+  }
+
+  #within(work: Promise<void>, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#options.clock.timer(ms, resolve);
+      void work.finally(() => {
+        timer.stop();
+        resolve();
+      });
+    });
+  }
+}
+
+function driverOf(now: Survey): string {
+  return now.node.text('module/amdgpu/version')?.trim() || now.node.text('sys/kernel/osrelease')?.trim() || '';
+}

@@ -1,0 +1,174 @@
+import type { Health } from '../model/card.ts';
+import type { Group } from '../model/quantities/quantity.ts';
+import type { Reason } from '../model/reading.ts';
+import type { FoundCard } from './cards.ts';
+import type { FileResult, Item, ReadItem } from './lanes/protocol.ts';
+import { CardMemory } from './memory.ts';
+import { type Cadence, cadenceOf, groupOf } from './plan.ts';
+import { RawFiles, reasonOf } from './raw.ts';
+import { Readings } from './readings.ts';
+
+/** Failures of one source, by reason; counted since the process began. */
+export type ErrorCounts = Map<string, { source: string; reason: Reason; count: number }>;
+
+/** What makes a collector unsuccessful; a card in reset or a file that a part lacks does not. */
+const TROUBLE: ReadonlySet<Reason> = new Set(['timeout', 'failed', 'exhausted', 'denied']);
+
+/** Sources whose every reason exists at 0 from the start, so that the first failure is an increase. */
+const BORN_AT_ZERO = ['card', 'gpu_metrics'];
+const BORN_REASONS: readonly Reason[] = ['busy', 'timeout', 'gone', 'asleep', 'implausible', 'failed', 'unsupported'];
+
+/**
+ * What the process knows of one card: where its files are, their newest bytes, the readings made of them, and what must be
+ * remembered. It outlives the card's absence: a card that is gone keeps its number and its `up` of 0.
+ */
+export class CardRecord {
+  found: FoundCard;
+  health: Health = 'silent';
+  raw = new RawFiles();
+  memory = new CardMemory();
+  /** Made at discovery: identity and topology. */
+  readonly fixed: Readings;
+  /** Made at each pass. */
+  readonly live: Readings;
+  readonly errors: ErrorCounts = new Map();
+  /** ms since the epoch of the last pass that brought anything. */
+  lastSuccess: number | undefined;
+  /** Milliseconds that the last pass took in the lane. */
+  readMs = 0;
+  gentleAt = Number.NEGATIVE_INFINITY;
+  costlyAt = Number.NEGATIVE_INFINITY;
+  /** Fallback files that the last table did not make unnecessary. */
+  fallbacks: readonly string[] = [];
+  #plan = 0;
+  #names: readonly string[] = [];
+  #byCadence: Record<Cadence, string[]> = { pass: [], fallback: [], gentle: [], costly: [], static: [], never: [] };
+  readonly #skip: (name: string) => boolean;
+
+  /** `skip` names files that nobody wants: those of collectors that are switched off. */
+  constructor(found: FoundCard, skip: (name: string) => boolean) {
+    this.found = found;
+    this.#skip = skip;
+    this.fixed = new Readings((source) => this.count(source, 'implausible'));
+    this.live = new Readings((source) => this.count(source, 'implausible'));
+    for (const source of BORN_AT_ZERO) for (const reason of BORN_REASONS) this.#slot(source, reason);
+    this.rediscovered(found);
+  }
+
+  get pci(): string {
+    return this.found.card.pci;
+  }
+
+  get gpu(): string {
+    return String(this.found.card.gpu);
+  }
+
+  get planId(): string {
+    return `${this.pci}#${this.#plan}`;
+  }
+
+  /** Names of the files of the current plan, in order. */
+  get planned(): readonly string[] {
+    return this.#names;
+  }
+
+  get gate(): string | undefined {
+    return this.found.device?.files.get('power/runtime_status');
+  }
+
+  named(cadence: Cadence): readonly string[] {
+    return this.#byCadence[cadence];
+  }
+
+  /** Takes what discovery found now: files may have come and gone, and nothing old may be shown. */
+  rediscovered(found: FoundCard): void {
+    this.found = found;
+    this.raw = new RawFiles();
+    const device = found.device;
+    for (const name of device?.statics.names() ?? []) {
+      this.raw.set(name, device?.statics.bytes(name) ?? device?.statics.errno(name) ?? 0);
+    }
+    this.#byCadence = { pass: [], fallback: [], gentle: [], costly: [], static: [], never: [] };
+    for (const name of this.#allNames()) this.#byCadence[cadenceOf(name)].push(name);
+    this.gentleAt = Number.NEGATIVE_INFINITY;
+    this.fallbacks = this.#byCadence.fallback;
+    this.replan();
+  }
+
+  /** Makes the list of a pass anew; true where it differs from the last one. */
+  replan(): void {
+    this.#names = [...this.#byCadence.pass, ...this.fallbacks];
+    this.#plan += 1;
+  }
+
+  pathOf(name: string): string {
+    const own = this.found.device?.files.get(name);
+    if (own !== undefined) return own;
+    const number = /^xcp(\d+)\/xcp_metrics$/.exec(name)?.[1];
+    if (number !== undefined) return `${this.found.xcpDirs.get(Number(number)) ?? ''}/xcp/xcp_metrics`;
+    return '';
+  }
+
+  passItem(): Item {
+    return this.#gated({ op: 'pass', plan: this.planId, files: this.#names.map((name) => this.pathOf(name)) });
+  }
+
+  readItem(names: readonly string[]): Item {
+    return this.#gated({ op: 'read', files: names.map((name) => this.pathOf(name)) });
+  }
+
+  /**
+   * Stores what a read brought, and counts what failed. `keep` for what stays longer than one pass; `troubled` gets the
+   * groups whose files failed for a reason that is not the card's ordinary state.
+   */
+  take(names: readonly string[], files: readonly FileResult[], keep: boolean, troubled?: Set<Group>): void {
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i] as string;
+      const result = files[i] as FileResult;
+      this.raw.set(name, result, keep);
+      if (typeof result === 'number') this.#failed(name, reasonOf(result), troubled);
+      // Zero bytes where a text is due: what a hung card's driver hands out.
+      else if (result.length === 0 && !MAY_BE_EMPTY.test(name)) this.count(sourceOf(name), 'absent');
+    }
+  }
+
+  #failed(name: string, reason: Reason, troubled: Set<Group> | undefined): void {
+    this.count(sourceOf(name), reason);
+    if (troubled === undefined || !TROUBLE.has(reason)) return;
+    const group = name === 'gpu_metrics' ? 'compute' : groupOf(name);
+    if (group !== undefined) troubled.add(group);
+  }
+
+  count(source: string, reason: Reason): void {
+    this.#slot(source, reason).count += 1;
+  }
+
+  #slot(source: string, reason: Reason): { count: number } {
+    const key = `${source} ${reason}`;
+    let slot = this.errors.get(key);
+    if (slot === undefined) {
+      slot = { source, reason, count: 0 };
+      this.errors.set(key, slot);
+    }
+    return slot;
+  }
+
+  #gated(item: ReadItem): ReadItem {
+    const gate = this.gate;
+    return gate === undefined ? item : { ...item, gate };
+  }
+
+  #allNames(): string[] {
+    const names = [...(this.found.device?.files.keys() ?? [])];
+    for (const number of this.found.xcpDirs.keys()) names.push(`xcp${number}/xcp_metrics`);
+    return names.filter((name) => !this.#skip(name));
+  }
+}
+
+/** Files that the driver leaves empty on parts that have nothing to say. */
+const MAY_BE_EMPTY = /^(ras\/gpu_vram_bad_pages|pp_dpm_|unique_id|enforce_isolation)/;
+
+/** What people know the file by: its name, with hwmon's prefix left to the name itself. */
+export function sourceOf(name: string): string {
+  return name.startsWith('hwmon/') ? name.slice(6) : name;
+}

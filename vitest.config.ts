@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config';
+
+/** `fast` needs nothing but Node; `real` starts servers, file systems and other people's programs. */
+export default defineConfig({
+  test: {
+    reporters: ['default', './test/support/skips.ts'],
+    projects: [
+      {
+        test: {
+          name: 'fast',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/real/**', 'dist/**', 'node_modules/**'],
+        },
+      },
+      {
+        test: {
+          name: 'real',
+          include: ['test/real/**/*.test.ts'],
+          exclude: ['dist/**', 'node_modules/**'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
