@@ -95,6 +95,12 @@ export class AmdNode {
     this.#wanted = true;
   }
 
+  /** What is known at this moment, nothing read: during a collection, the cards that have answered so far. */
+  current(): Snapshot {
+    const report: ResolveReport = { seconds: new Map(), failures: new Map(), troubled: new Set() };
+    return { at: this.#options.clock.now(), cards: this.cards, node: this.#node, report, seconds: 0 };
+  }
+
   /** Reads all cards and makes their readings, within `deadline` ms whatever hangs. */
   async collect(deadline: number): Promise<Snapshot> {
     const { clock } = this.#options;

@@ -22,10 +22,10 @@ export function renderPage({ version, node, cards, metricsPath, simulated }: Pag
       return `<td>${shown ? human(key, Number(reading.value)) : '–'}</td>`;
     });
     const partitions = card.partitions.length > 1 ? ` · ${card.partitions.length} partitions` : '';
-    const name = escape(
+    const name = html(
       [card.model.name || card.model.deviceId || 'GPU', card.virtual ? '(virtual)' : ''].join(' ').trim(),
     );
-    return `<tr class="${record.health}"><td>${card.gpu}</td><td><code>${escape(card.pci)}</code></td><td>${name}${partitions}</td><td><b>${record.health}</b></td>${cells.join('')}</tr>`;
+    return `<tr class="${record.health}"><td>${card.gpu}</td><td><code>${html(card.pci)}</code></td><td>${name}${partitions}</td><td><b>${record.health}</b></td>${cells.join('')}</tr>`;
   });
   const heads = ['GPU', 'PCI address', 'Model', 'State', ...HEADS].map((head) => `<th>${head}</th>`).join('');
   const table =
@@ -44,10 +44,10 @@ code{font-size:.95em}a{color:#0a58ca}.sim{background:#fff3cd;padding:.3rem .6rem
 tr.silent td,tr.gone td,tr.resetting td{background:#4c1418}a{color:#6cb6ff}.sim{background:#4d3d00}}
 </style></head><body>
 <h1>nightshift exporter</h1>
-<p>AMD GPU metrics for Prometheus, read from the kernel. Version ${escape(version)} on <b>${escape(node)}</b>.</p>
+<p>AMD GPU metrics for Prometheus, read from the kernel. Version ${html(version)} on <b>${html(node)}</b>.</p>
 ${simulated ? '<p class="sim">SIMULATED: these cards do not exist.</p>' : ''}
 ${table}
-<p><a href="${escape(metricsPath)}">Metrics</a> · <a href="/v1/state">State (JSON)</a> · <a href="/-/healthy">Healthy</a> · <a href="/-/ready">Ready</a></p>
+<p><a href="${html(metricsPath)}">Metrics</a> · <a href="/v1/state">State (JSON)</a> · <a href="/-/healthy">Healthy</a> · <a href="/-/ready">Ready</a></p>
 </body></html>
 `;
 }
@@ -60,6 +60,6 @@ function human(key: string, value: number): string {
   return `${(value / 1e6).toFixed(0)} MHz`;
 }
 
-function escape(text: string): string {
+function html(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
 }

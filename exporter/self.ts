@@ -11,6 +11,8 @@ export interface SelfOptions {
   droppedProcesses: () => number;
 }
 
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
+
 /** Metrics of our own work, created at 0. Hardware values do not pass here: see exposition.ts. */
 export class SelfMetrics {
   readonly registry = new Registry();
@@ -22,6 +24,8 @@ export class SelfMetrics {
   constructor(options: SelfOptions) {
     const registers = [this.registry];
     collectDefaultMetrics({ register: this.registry });
+    // Gauges that end in _total: promtool rejects them, and nothing of ours needs them.
+    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
     this.success = new Gauge({
       name: 'amdgpu_exporter_collector_success',
       help: '1 where the collector could read and make all that belongs to it in the last collection.',

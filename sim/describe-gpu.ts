@@ -1,5 +1,6 @@
-import { MODELS, type ModelSpec } from './models.ts';
-import type { Counters, Gpu, Live, NodeDescription, ReservedNode } from './node.ts';
+import { type ComputeMode, MODELS, type ModelSpec } from './models.ts';
+import type { Counters, Gpu, Live, NodeDescription, NodeOptions, ReservedNode } from './node.ts';
+import { partitionXccs } from './partitions.ts';
 import { type Random, random } from './random.ts';
 
 /** The driver reserves this many extra nodes on a host, and seven for each GPU that can be partitioned. */
@@ -10,15 +11,22 @@ const FIRST_HWMON = 3;
 /** Bytes that the driver itself takes from an idle card: page tables, firmware, reserved ranges. */
 const DRIVER_VRAM = 283 * 2 ** 20;
 
-export function newGpu(node: NodeDescription, index: number, total: number): Gpu {
+export function partitionable(spec: ModelSpec): boolean {
+  return spec.memoryModes.length > 0;
+}
+
+/** A GPU without partitions yet: those are laid out for all GPUs together. */
+export function newGpu(node: NodeDescription, index: number, total: number, options: NodeOptions): Gpu {
   const spec = MODELS[node.model];
   const draw = random(node.seed, 'gpu', index);
+  const identity = random(node.seed, 'identity', index);
   const pci = spec.addresses[index] as string;
   const probe = probePosition(spec, index, total);
-  const extra = spec.memoryModes.length > 0 ? RESERVED_ON_GPU : 0;
+  const extra = partitionable(spec) ? RESERVED_ON_GPU : 0;
   const card = probe * (extra + 1);
   const hive = Math.floor(index / spec.xgmi.hive);
-  const busy = vramOf(node, index) > 0;
+  const compute = partitionable(spec) ? (options.partition ?? 'spx') : undefined;
+  const busy = busyDies(node, spec, index, compute);
   const live = newLive(spec, draw, busy, DRIVER_VRAM + vramOf(node, index));
   const { root, port } = upstream(spec, index, pci);
   return {
@@ -32,14 +40,15 @@ export function newGpu(node: NodeDescription, index: number, total: number): Gpu
     card,
     render: FIRST_RENDER + card,
     hwmon: FIRST_HWMON + probe,
-    uniqueId: draw.bits64() | (1n << 63n),
-    serial: String(692_300_000_000 + draw.int(0, 99_999_999)),
+    uniqueId: identity.bits64() | (1n << 63n),
+    serial: String(692_300_000_000 + identity.int(0, 99_999_999)),
     hive: {
       // Above 2^53: such ids do not survive a round trip through a JavaScript number.
       id: random(node.seed, 'hive', hive).bits64() | (1n << 62n),
       index: hive,
       position: index % spec.xgmi.hive,
     },
+    ...(compute && { compute, memory: options.memory ?? 'nps1' }),
     reserved: reservedNodes(probe, card, extra),
     partitions: [],
     live,
@@ -87,20 +96,31 @@ function vramOf(node: NodeDescription, gpu: number): number {
   return node.processes.flatMap((p) => p.gpus).reduce((sum, use) => sum + (use.gpu === gpu ? use.vram : 0), 0);
 }
 
-function newLive(spec: ModelSpec, draw: Random, busy: boolean, vramUsed: number): Live {
-  const load = busy ? draw.real(0.7, 0.99) : 0;
+/** For each compute die, whether a process holds memory of the partition that it belongs to. */
+function busyDies(node: NodeDescription, spec: ModelSpec, gpu: number, mode: ComputeMode | undefined): boolean[] {
+  const busy = Array.from({ length: spec.xccs }, () => false);
+  for (const use of node.processes.flatMap((process) => process.gpus))
+    if (use.gpu === gpu && use.vram > 0) for (const xcc of partitionXccs(spec, mode, use.partition)) busy[xcc] = true;
+  return busy;
+}
+
+function newLive(spec: ModelSpec, draw: Random, dies: readonly boolean[], vramUsed: number): Live {
+  const busy = dies.includes(true);
+  const share = dies.filter(Boolean).length / dies.length;
+  const intensity = draw.real(0.7, 0.99);
+  const load = intensity * share;
   const power = Math.round(spec.idle + draw.int(-3, 6) + (spec.cap - spec.idle) * load * 0.85);
   const junction = Math.round(34 + draw.int(0, 6) + 38 * load);
   const mem = Math.round(31 + draw.int(0, 5) + 34 * load);
   const { gfx } = spec.clocks;
   const top = gfx.at(-1) as number;
   const sleeps = spec.family === 'mi300' || spec.family === 'mi350';
-  const clock = (): number => {
-    if (busy) return gfx.length > 2 ? top : Math.round(top * draw.real(0.8, 0.97));
+  const clock = (active: boolean): number => {
+    if (active) return gfx.length > 2 ? top : Math.round(top * draw.real(0.8, 0.97));
     return sleeps ? 132 + draw.int(0, 5) : (gfx[0] as number);
   };
   return {
-    gfxBusy: Array.from({ length: spec.xccs }, () => Math.round(load * 100 * draw.real(0.93, 1))),
+    gfxBusy: dies.map((active) => (active ? Math.round(intensity * 100 * draw.real(0.93, 1)) : 0)),
     memBusy: Math.round(load * draw.int(25, 60)),
     vcnBusy: Array.from({ length: spec.vcns }, () => 0),
     temperature: {
@@ -116,7 +136,7 @@ function newLive(spec: ModelSpec, draw: Random, busy: boolean, vramUsed: number)
     power,
     voltage: { gfx: busy ? draw.int(820, 950) : draw.int(650, 700), board: draw.int(53_600, 54_300) },
     clock: {
-      gfx: Array.from({ length: spec.xccs }, clock),
+      gfx: dies.map(clock),
       mem: (busy ? spec.clocks.mem.at(-1) : spec.clocks.mem[0]) as number,
       soc: busy ? (spec.clocks.soc.at(-1) as number) : sleeps ? 30 : (spec.clocks.soc[0] as number),
       fabric: (busy ? spec.clocks.fabric.at(-1) : spec.clocks.fabric[0]) as number,
@@ -132,11 +152,10 @@ function newLive(spec: ModelSpec, draw: Random, busy: boolean, vramUsed: number)
 }
 
 /** Counters of a card that has worked in this way for half of the time since the node started. */
-function newCounters(spec: ModelSpec, draw: Random, uptime: number, live: Live, busy: boolean): Counters {
+function newCounters(spec: ModelSpec, draw: Random, uptime: number, live: Live, dies: readonly boolean[]): Counters {
   const ticks = Math.round(uptime * 1000);
-  const duty = busy ? draw.real(0.4, 0.6) : draw.real(0.02, 0.1);
-  const perXcc = (share: number): number[] =>
-    Array.from({ length: spec.xccs }, () => Math.round(ticks * duty * share * draw.real(0.9, 1)));
+  const duty = dies.includes(true) ? draw.real(0.4, 0.6) : draw.real(0.02, 0.1);
+  const perXcc = (share: number): number[] => dies.map(() => Math.round(ticks * duty * share * draw.real(0.9, 1)));
   const links = Array.from({ length: 8 }, () => Math.round(uptime * duty * draw.real(4e6, 9e6)));
   return {
     ticks,

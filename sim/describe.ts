@@ -1,8 +1,8 @@
-import { newGpu } from './describe-gpu.ts';
+import { newGpu, partitionable } from './describe-gpu.ts';
 import { type DriverGeneration, since } from './driver.ts';
-import { type MemoryMode, MODELS, type ModelSpec } from './models.ts';
+import { type ComputeMode, type MemoryMode, MODELS, type ModelSpec } from './models.ts';
 import type { CpuSocket, NodeDescription, NodeOptions } from './node.ts';
-import { layOutPartitions, validModes } from './partitions.ts';
+import { layOutPartitions, partitionsOf, partitionXccs, validModes } from './partitions.ts';
 import { describeProcesses, type ProcessOptions } from './process.ts';
 import { type Random, random } from './random.ts';
 
@@ -31,7 +31,7 @@ export function describeNode(options: NodeOptions): NodeDescription {
     time: FIRST_BOOT + draw.int(0, 90 * 86_400),
     uptime: draw.real(3 * 86_400, 40 * 86_400, 2),
   };
-  const processes = describeProcesses(options.processes ?? trainers(spec, total));
+  const processes = describeProcesses(options.processes ?? trainers(spec, total, options.partition));
   const node: NodeDescription = {
     model: options.model,
     driver,
@@ -44,19 +44,10 @@ export function describeNode(options: NodeOptions): NodeDescription {
     processes,
     generation: 1 + total,
   };
-  node.gpus = Array.from({ length: total }, (_, index) => newGpu(node, index, total));
-  for (const gpu of node.gpus) {
-    if (!partitionable(spec)) continue;
-    gpu.compute = options.partition ?? 'spx';
-    gpu.memory = options.memory ?? 'nps1';
-  }
+  node.gpus = Array.from({ length: total }, (_, index) => newGpu(node, index, total, options));
   layOutPartitions(node);
   checkProcesses(node);
   return node;
-}
-
-export function partitionable(spec: ModelSpec): boolean {
-  return spec.memoryModes.length > 0;
 }
 
 function defaultDriver({ model, gpuMetrics }: NodeOptions): DriverGeneration {
@@ -91,7 +82,8 @@ function check(options: NodeOptions, spec: ModelSpec, driver: DriverGeneration, 
   if (!partitionable(spec) && (partition || memory)) fail(`${model} cannot be partitioned`);
   const nps: MemoryMode = memory ?? 'nps1';
   if (memory && !spec.memoryModes.includes(memory)) fail(`${model} has no memory mode ${memory}`);
-  if (partition && !validModes(spec, nps).includes(partition)) fail(`${model} has no mode ${partition} in ${nps}`);
+  const mode = partition ?? 'spx';
+  if (partitionable(spec) && !validModes(spec, nps).includes(mode)) fail(`${model} has no mode ${mode} in ${nps}`);
   if (gpuMetrics && !REVISIONS[spec.family].includes(gpuMetrics))
     fail(`${model} never wrote gpu_metrics ${gpuMetrics}`);
   const oldest = { mi100: 'linux-6.1', mi200: 'linux-6.1', mi300: 'linux-6.12', mi350: 'linux-6.13' } as const;
@@ -127,9 +119,11 @@ function describeSockets(spec: ModelSpec): CpuSocket[] {
   });
 }
 
-/** One training process on each GPU but the last, which stays idle. */
-function trainers(spec: ModelSpec, total: number): ProcessOptions[] {
+/** One training process on the first partition of each GPU but the last, which stays idle. */
+function trainers(spec: ModelSpec, total: number, mode: ComputeMode | undefined): ProcessOptions[] {
   const busy = Math.max(1, total - 1);
+  const dies = partitionXccs(spec, mode, 0).length;
+  const memory = spec.vram / partitionsOf(spec, mode);
   return Array.from({ length: busy }, (_, gpu) => ({
     comm: 'python3',
     cmdline: ['python3', 'train.py', '--local-rank', String(gpu)],
@@ -138,10 +132,11 @@ function trainers(spec: ModelSpec, total: number): ProcessOptions[] {
     gpus: [
       {
         gpu,
-        vram: Math.floor((spec.vram * (0.42 + 0.05 * (gpu % 4))) / 2 ** 21) * 2 ** 21,
+        vram: Math.floor((memory * (0.42 + 0.05 * (gpu % 4))) / 2 ** 21) * 2 ** 21,
         gtt: 24 * 2 ** 20,
         sdma: 1_250_000 + 10_000 * gpu,
-        cuOccupancy: Math.floor(spec.cusPerXcc * 0.9),
+        // Sampled on one die and multiplied.
+        cuOccupancy: Math.floor(spec.cusPerXcc * 0.9) * dies,
         queues: ['compute', 'sdma'],
       },
     ],

@@ -8,6 +8,16 @@ export function partitionCount(spec: ModelSpec, mode: ComputeMode): number {
   return { spx: 1, dpx: 2, tpx: 3, qpx: 4, cpx: spec.xccs }[mode];
 }
 
+/** 1 where the chip cannot be partitioned. */
+export function partitionsOf(spec: ModelSpec, mode: ComputeMode | undefined): number {
+  return mode ? partitionCount(spec, mode) : 1;
+}
+
+/** Compute dies of one partition. */
+export function partitionXccs(spec: ModelSpec, mode: ComputeMode | undefined, number: number): number[] {
+  return share(spec.xccs, partitionsOf(spec, mode), number);
+}
+
 /** Modes that divide the dies evenly and give each memory range at least one partition. */
 export function validModes(spec: ModelSpec, memory: MemoryMode): ComputeMode[] {
   const modes: ComputeMode[] = spec.xccs % 3 === 0 ? ['spx', 'tpx', 'cpx'] : ['spx', 'dpx', 'qpx', 'cpx'];
@@ -40,12 +50,12 @@ export function layOutPartitions(node: NodeDescription): void {
   };
   let kfdNode = node.sockets.length;
   for (const gpu of [...node.gpus].sort((a, b) => a.card - b.card)) {
-    const count = gpu.compute ? partitionCount(spec, gpu.compute) : 1;
+    const count = partitionsOf(spec, gpu.compute);
     gpu.partitions = Array.from({ length: count }, (_, number) => {
       const render = number === 0 ? gpu.render : gpu.reserved.find((slot) => slot.partition === number)?.render;
       return {
         number,
-        xccs: share(spec.xccs, count, number),
+        xccs: partitionXccs(spec, gpu.compute, number),
         vcns: share(spec.vcns, count, number),
         kfdNode: kfdNode++,
         kfdGpuId: freshId(),

@@ -89,7 +89,7 @@ export function parseAer(text: string): Map<string, bigint> | undefined {
   return counts.size > 0 ? counts : undefined;
 }
 
-const BANDWIDTH = /^(\d{1,15})\s+(\d{1,15})\s+(\d{1,5})$/;
+const BANDWIDTH = /^(\d{1,11})\s+(\d{1,11})\s+(\d{1,4})$/;
 
 /**
  * `pcie_bw`: messages received and sent in the second that the read took, and the largest payload in bytes. Bytes per second

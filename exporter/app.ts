@@ -1,0 +1,288 @@
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import express, { type Express } from 'express';
+import { Hsmp } from '../amdgpu/hsmp.ts';
+import { LanePool } from '../amdgpu/lanes/pool.ts';
+import { AmdNode, type Snapshot } from '../amdgpu/node.ts';
+import type { Paths } from '../amdgpu/paths.ts';
+import { PcieBandwidth } from '../amdgpu/pcie-bandwidth.ts';
+import { groupOf } from '../amdgpu/plan.ts';
+import { Readings } from '../amdgpu/readings.ts';
+import type { CardRecord } from '../amdgpu/record.ts';
+import { type Clock, systemClock } from '../base/clock.ts';
+import { isLoopback, isUnixPeer } from '../base/http.ts';
+import { componentLog, type Log, onceLog } from '../base/log.ts';
+import { measureLoopLag } from '../base/loop-lag.ts';
+import { info } from '../model/quantities/info.ts';
+import type { Group } from '../model/quantities/quantity.ts';
+import { wireState } from './api.ts';
+import { COLLECTORS, CORE, type Collector, quantitiesOf } from './collectors.ts';
+import { renderFamily, type Table } from './exposition.ts';
+import { renderPage } from './page.ts';
+import { ProcessCollector } from './processes/collector.ts';
+import { ProfilerCollector } from './profiler.ts';
+import { acceptsGzip, deadlineOf } from './scrape.ts';
+import { SelfMetrics } from './self.ts';
+import { renderErrors, statusTables } from './status.ts';
+
+export interface ExporterOptions {
+  paths: Paths;
+  /** `/opt/rocm/.info/version` was read by whoever knows where ROCm would be. */
+  rocmVersion?: string;
+  node: string;
+  version: string;
+  revision: string;
+  log: Log;
+  clock?: Clock;
+  /** Names of the collectors that are on. */
+  collectors: ReadonlySet<string>;
+  metricsPath?: string;
+  /** How long one card may take on the shared lane, ms. */
+  laneDeadlineMs: number;
+  /** For clients that do not say how long they wait, ms. */
+  scrapeDeadlineMs: number;
+  /** Serve /v1 to other hosts too. */
+  remoteApi?: boolean;
+  simulated?: boolean;
+  costlyMs?: number;
+  gentleMs?: number;
+  processes?: { perProcess: boolean; maxSeries: number; occupancyMs: number; fullScanMs: number };
+  profiler?: { dir: string; maxAgeMs: number };
+}
+
+export interface Exporter {
+  app: Express;
+  /** Finds the cards. Resolves when the first scrape can be answered. */
+  start(): Promise<void>;
+  close(): void;
+  /** Has the cards looked for again (SIGHUP). */
+  rediscover(): void;
+  readonly node: AmdNode;
+  readonly pool: LanePool;
+  /** One scrape's text, for tests and benches. */
+  scrape(deadlineMs: number): Promise<string>;
+}
+
+/** A scrape waits this long for the processes at the most; then it serves the last scan that was complete. */
+const PROCESS_WAIT_MS = 250;
+const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
+const compress = promisify(gzip);
+
+interface Collected {
+  snapshot: Snapshot;
+  text: string;
+}
+
+/** Process 1: looks, and never touches. */
+export function createExporter(options: ExporterOptions): Exporter {
+  const { clock = systemClock, log, paths, collectors } = options;
+  const on = COLLECTORS.filter((collector) => collectors.has(collector.name));
+  const onGroups = new Set<Group>(on.flatMap((collector) => collector.groups));
+  const pool = new LanePool({ clock, itemDeadline: options.laneDeadlineMs, apart: ['proc', 'pcie_bw'] });
+  const node = new AmdNode({
+    paths,
+    pool,
+    clock,
+    log: componentLog(log, 'node'),
+    skip: (name) => {
+      const group = groupOf(name);
+      return group !== undefined && !onGroups.has(group);
+    },
+    ...(options.costlyMs === undefined ? {} : { costlyMs: options.costlyMs }),
+    ...(options.gentleMs === undefined ? {} : { gentleMs: options.gentleMs }),
+  });
+  const processes = collectors.has('process')
+    ? new ProcessCollector({
+        pool,
+        paths,
+        clock,
+        perProcess: false,
+        maxSeries: 1000,
+        occupancyMs: 15_000,
+        fullScanMs: 10_000,
+        ...options.processes,
+        deadlineMs: 5_000,
+      })
+    : undefined;
+  const profiler =
+    collectors.has('profiler') && options.profiler ? new ProfilerCollector({ ...options.profiler, clock }) : undefined;
+  const hsmp = collectors.has('apu') ? new Hsmp(pool, paths, clock) : undefined;
+  const bandwidth = collectors.has('pcie_bw') ? new PcieBandwidth(pool, clock, () => node.cards) : undefined;
+  const lag = measureLoopLag({ clock });
+  const self = new SelfMetrics({
+    version: options.version,
+    revision: options.revision,
+    collectors: on.map((collector) => collector.name),
+    lanes: () => pool.stats,
+    lag,
+    droppedProcesses: () => processes?.dropped ?? 0,
+  });
+  const once = onceLog(componentLog(log, 'exporter'));
+  const status = new Map<string, Readings>();
+  const nodeInfo = new Readings();
+  let ready = false;
+  let collecting: Promise<Collected> | undefined;
+
+  function tables(snapshot: Snapshot): Table[] {
+    const list: Table[] = [
+      { gpu: undefined, readings: snapshot.node },
+      { gpu: undefined, readings: nodeInfo },
+    ];
+    if (hsmp !== undefined) list.push({ gpu: undefined, readings: hsmp.readings });
+    if (profiler !== undefined) list.push({ gpu: undefined, readings: profiler.nodeReadings() });
+    list.push(...statusTables(snapshot.cards, status, snapshot.at));
+    for (const record of snapshot.cards) {
+      for (const readings of readingsOf(record)) if (readings !== undefined) list.push({ gpu: record.gpu, readings });
+    }
+    // Processes on a GPU that is none of ours stand without a number.
+    if (processes !== undefined) list.push({ gpu: '', readings: processes.readings('') });
+    return list;
+  }
+
+  function readingsOf(record: CardRecord): (Readings | undefined)[] {
+    const own = [record.fixed, record.live];
+    if (record.health === 'gone') return own.slice(0, 1);
+    return [...own, processes?.readings(record.pci), profiler?.readings(record.pci), bandwidth?.readings(record.pci)];
+  }
+
+  function render(snapshot: Snapshot): string {
+    const all = tables(snapshot);
+    let text = CORE.map((quantity) => renderFamily(quantity, all)).join('');
+    for (const collector of on) text += renderCollector(collector, all, snapshot);
+    return text + renderErrors(snapshot.cards);
+  }
+
+  function renderCollector(collector: Collector, all: readonly Table[], { report }: Snapshot): string {
+    const start = clock.monotonic();
+    const text = quantitiesOf(collector)
+      .map((quantity) => renderFamily(quantity, all))
+      .join('');
+    const failed = collector.groups.some((group) => report.failures.has(group) || report.troubled.has(group));
+    const success = !failed && (collector.name !== 'process' || processes?.success !== false);
+    const made = collector.groups.reduce((sum, group) => sum + (report.seconds.get(group) ?? 0), 0);
+    const own = collector.name === 'process' ? (processes?.seconds ?? 0) : 0;
+    self.success.set({ collector: collector.name }, success ? 1 : 0);
+    self.duration.set({ collector: collector.name }, made + own + (clock.monotonic() - start) / 1000);
+    return text;
+  }
+
+  async function collect(deadlineMs: number): Promise<Collected> {
+    const targets = node.cards
+      .filter((record) => record.health !== 'gone')
+      .map((record) => ({ pci: record.pci, gpu: record.found.card.gpu, partitions: record.found.card.partitions }));
+    const beside = Promise.all([processes?.scan(targets), profiler?.scan(targets)]);
+    const [snapshot] = await Promise.all([
+      node.collect(deadlineMs),
+      within(clock, beside, Math.min(deadlineMs, PROCESS_WAIT_MS)),
+    ]);
+    self.snapshot.observe(snapshot.seconds);
+    const silent = snapshot.cards.some((record) => record.health === 'silent');
+    self.scrapes.inc({ outcome: silent ? 'partial' : 'complete' });
+    for (const problem of profiler?.problems ?? []) once.report(`profiler ${problem.file}`, problem.message);
+    return { snapshot, text: render(snapshot) };
+  }
+
+  /** Scrapes that overlap share one collection; one that may wait less long gets what is there when its time is over. */
+  async function scrape(deadlineMs: number): Promise<string> {
+    if (collecting === undefined) {
+      collecting = collect(deadlineMs).finally(() => {
+        collecting = undefined;
+      });
+    } else self.scrapes.inc({ outcome: 'shared' });
+    const collected = await within(clock, collecting, deadlineMs + PROCESS_WAIT_MS);
+    const text = collected?.text ?? render(node.current());
+    return text + (await self.registry.metrics());
+  }
+
+  const app = routes({
+    options,
+    node,
+    processes,
+    scrape,
+    ready: () => ready,
+  });
+
+  return {
+    app,
+    node,
+    pool,
+    scrape,
+    async start() {
+      nodeInfo.begin(clock.now());
+      if (options.rocmVersion !== undefined) nodeInfo.put(info.rocm, 1, 'rocm', options.rocmVersion);
+      await node.start();
+      await hsmp?.start();
+      bandwidth?.start();
+      ready = true;
+      const found = node.cards.length;
+      if (found === 0)
+        log.warn('no AMD GPU found; looking again at every scrape. "nightshift doctor" says what is there');
+      else log.info({ gpus: found }, 'ready');
+    },
+    close() {
+      node.close();
+      hsmp?.close();
+      bandwidth?.close();
+      lag.stop();
+      pool.close();
+    },
+    rediscover: () => node.rediscover(),
+  };
+}
+
+/** The result, or undefined when the time is over first; a failure is the caller's. */
+function within<T>(clock: Clock, work: Promise<T>, ms: number): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const timer = clock.timer(ms, () => resolve(undefined));
+    work.then(resolve, reject).finally(() => timer.stop());
+  });
+}
+
+interface RouteOptions {
+  options: ExporterOptions;
+  node: AmdNode;
+  processes: ProcessCollector | undefined;
+  scrape: (deadlineMs: number) => Promise<string>;
+  ready: () => boolean;
+}
+
+function routes({ options, node, processes, scrape, ready }: RouteOptions): Express {
+  const { metricsPath = '/metrics' } = options;
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.get(metricsPath, async (request, response) => {
+    const text = await scrape(deadlineOf(request.get('x-prometheus-scrape-timeout-seconds'), options.scrapeDeadlineMs));
+    response.set('Content-Type', CONTENT_TYPE).set('Vary', 'Accept-Encoding');
+    if (!acceptsGzip(request.get('accept-encoding'))) {
+      response.end(text);
+      return;
+    }
+    // Level 1: the text is repetitive, and the next levels cost more than they save on the way.
+    const packed = await compress(text, { level: 1 });
+    response.set('Content-Encoding', 'gzip').end(packed);
+  });
+  app.get('/-/healthy', (_request, response) => {
+    response.type('text/plain').send('Healthy\n');
+  });
+  app.get('/-/ready', (_request, response) => {
+    if (ready()) response.type('text/plain').send('Ready\n');
+    else response.status(503).type('text/plain').send('Looking for cards\n');
+  });
+  app.get('/v1/state', (request, response) => {
+    if (options.remoteApi !== true && !isLoopback(request) && !isUnixPeer(request)) {
+      response.status(403).json({
+        code: 'API_LOCAL_ONLY',
+        message: 'This is served on loopback and Unix sockets only; start with --web.enable-remote-api to change that.',
+      });
+      return;
+    }
+    const { at } = node.current();
+    response.json(wireState(options.node, at, node.states(), processes?.list() ?? []));
+  });
+  app.get('/', async (_request, response) => {
+    const { version, simulated = false } = options;
+    response.type('html').send(renderPage({ version, node: options.node, cards: node.cards, metricsPath, simulated }));
+  });
+  return app;
+}
