@@ -1,9 +1,11 @@
 import type { Clock } from '../base/clock.ts';
 import { apu } from '../model/quantities/apu.ts';
+import type { Quantity } from '../model/quantities/quantity.ts';
 import type { LanePool } from './lanes/pool.ts';
 import type { Paths } from './paths.ts';
 import { Readings } from './readings.ts';
 import { decodeHsmp } from './tables/hsmp.ts';
+import type { Table } from './tables/types.ts';
 
 /** Each read is a message to the socket's firmware, up to a millisecond: seldom, and never in a scrape. */
 const PERIOD_MS = 10_000;
@@ -54,6 +56,8 @@ export class Hsmp {
       if (bytes === undefined || typeof bytes === 'number') return;
       const result = decodeHsmp(bytes);
       if (!result.ok) return;
+      publishSums(readings, socket, result.table);
+      publishClocks(readings, socket, result.table);
       const num = (name: string): number | undefined => result.table.num(name);
       const share = (name: string): number | undefined => {
         const value = num(name);
@@ -78,4 +82,51 @@ export class Hsmp {
       }
     });
   }
+}
+
+const SOURCE = 'hsmp metrics_bin';
+
+/** What only makes sense as the difference of two reads, and the ticks that it is divided by. */
+function publishSums(readings: Readings, socket: string, table: Table): void {
+  readings.put(apu.socketTicks, table.num('accumulation_counter'), SOURCE, socket);
+  for (const [field, component] of [
+    ['socket_c0_residency_acc', 'cores'],
+    ['socket_gfx_busy_acc', 'accelerators'],
+    ['dram_bandwidth_utilization_acc', 'memory'],
+  ] as const) {
+    readings.put(apu.socketActivityAccumulator, table.num(field), SOURCE, socket, component);
+  }
+  readings.put(apu.socketBandwidthAccumulator, table.num('dram_bandwidth_acc'), SOURCE, socket, 'memory');
+  table.nums('pcie_bandwidth_acc')?.forEach((sum, link) => {
+    readings.put(apu.socketBandwidthAccumulator, sum, SOURCE, socket, `pcie${link}`);
+  });
+  for (const [field, cause] of [
+    ['prochot_residency_acc', 'prochot'],
+    ['ppt_residency_acc', 'ppt'],
+    ['socket_thm_residency_acc', 'socket_thermal'],
+    ['vr_thm_residency_acc', 'vr_thermal'],
+    ['hbm_thm_residency_acc', 'hbm_thermal'],
+  ] as const) {
+    readings.put(apu.socketThrottle, table.num(field), SOURCE, socket, cause);
+  }
+}
+
+/** Firmware leaves 0 where it has nothing to say; no clock, width or limit of a running socket is 0. */
+function publishClocks(readings: Readings, socket: string, table: Table): void {
+  const filled = (value: number | undefined, factor: number): number | undefined =>
+    value === undefined || value === 0 ? undefined : value * factor;
+  const put = (quantity: Quantity, field: string, factor: number, ...labels: string[]): void =>
+    readings.put(quantity, filled(table.num(field), factor), SOURCE, socket, ...labels);
+  table.nums('gfxclk_frequency')?.forEach((megahertz, die) => {
+    readings.put(apu.socketClock, filled(megahertz, 1e6), SOURCE, socket, `gfx${die}`);
+  });
+  put(apu.socketClock, 'uclk_frequency', 1e6, 'mem');
+  put(apu.socketClock, 'fclk_frequency', 1e6, 'fabric');
+  put(apu.socketClockLimit, 'min_gfxclk_frequency', 1e6, 'gfx', 'min');
+  put(apu.socketClockLimit, 'max_gfxclk_frequency', 1e6, 'gfx', 'max');
+  put(apu.socketClockLimit, 'gfxclk_frequency_limit', 1e6, 'gfx', 'in_force');
+  put(apu.socketPowerLimit, 'socket_power_limit', 1, 'in_force');
+  put(apu.socketPowerLimit, 'max_socket_power_limit', 1, 'max');
+  put(apu.socketLinkWidth, 'xgmi_width', 1);
+  put(apu.socketLinkSpeed, 'xgmi_bitrate', 1e9);
 }

@@ -9,19 +9,66 @@ export interface CounterLimits {
   maxRate: number;
 }
 
-interface CounterState {
+export interface CounterState {
+  /** Last value that was believed. */
   raw: number | bigint;
-  wraps: bigint;
   at: number;
+  wraps: number;
+  /** With the wraps; undefined where the newest value is not believed. */
+  total: number | bigint | undefined;
   /** A jump that was not believed; believed when the next reading confirms it. */
-  doubted?: { raw: number | bigint; at: number };
+  doubted: { raw: number | bigint; at: number } | undefined;
+}
+
+const HALF_32 = 2 ** 31;
+
+/** Takes the next raw value of a counter. The state is changed in place: one a series lives as long as the card. */
+export function follow(
+  state: CounterState | undefined,
+  raw: number | bigint,
+  at: number,
+  limits: CounterLimits,
+): CounterState {
+  if (state === undefined) return { raw, at, wraps: 0, total: raw, doubted: undefined };
+  const rise = difference(state.raw, raw);
+  if (rise > ceiling(limits.maxRate, at - state.at) && !confirms(state.doubted, raw, at, limits)) {
+    state.doubted = { raw, at };
+    state.total = undefined;
+    return state;
+  }
+  // Falling from the upper half to the lower one is a wrap; any other fall is a restart, which is legal and begins anew.
+  if (rise < 0) state.wraps = limits.width === 32 && state.raw >= HALF_32 && raw < HALF_32 ? state.wraps + 1 : 0;
+  state.raw = raw;
+  state.at = at;
+  state.doubted = undefined;
+  state.total = state.wraps === 0 ? raw : Number(raw) + state.wraps * 2 ** 32;
+  return state;
+}
+
+function difference(before: number | bigint, now: number | bigint): number {
+  if (typeof before === 'number' && typeof now === 'number') return now - before;
+  return Number(BigInt(now) - BigInt(before));
+}
+
+/** A second of slack: the driver may hand out a cached table, and our clock is not the card's. */
+function ceiling(maxRate: number, elapsed: number): number {
+  return maxRate * (Math.max(0, elapsed) / 1000 + 1);
+}
+
+function confirms(
+  doubted: { raw: number | bigint; at: number } | undefined,
+  raw: number | bigint,
+  at: number,
+  limits: CounterLimits,
+): boolean {
+  if (doubted === undefined || raw < doubted.raw) return false;
+  return difference(doubted.raw, raw) <= ceiling(limits.maxRate, at - doubted.at);
 }
 
 /** Firmware time over which the tick is measured. */
 const TICK_WINDOW_S = 10;
 
 export class CardMemory {
-  readonly #counters = new Map<string, CounterState>();
   readonly #totals = new Map<string, bigint>();
   #tickStart: { firmware: bigint; ticks: bigint } | undefined;
   #tick: number | undefined;
@@ -39,19 +86,20 @@ export class CardMemory {
     return this.#sampledAt;
   }
 
-  /** Takes firmware_timestamp (10 ns ticks). A clock that ran backwards is a reset: every counter begins anew. */
-  firmwareClock(ticks: bigint, at: number): void {
-    if (this.#firmwareTicks !== undefined && ticks < this.#firmwareTicks) {
+  /** Takes firmware_timestamp (10 ns ticks); true where it ran backwards: a reset, after which every counter begins anew. */
+  firmwareClock(ticks: bigint, at: number): boolean {
+    const restarted = this.#firmwareTicks !== undefined && ticks < this.#firmwareTicks;
+    if (restarted) {
       this.#restarts += 1;
       this.forget();
     }
     if (ticks !== this.#firmwareTicks) this.#sampledAt = at;
     this.#firmwareTicks = ticks;
+    return restarted;
   }
 
   /** The card went away or was reset: what comes next has no history. */
   forget(): void {
-    this.#counters.clear();
     this.#firmwareTicks = undefined;
     this.#tickStart = undefined;
     this.#tick = undefined;
@@ -82,52 +130,4 @@ export class CardMemory {
     this.#totals.set(key, total);
     return total;
   }
-
-  /**
-   * The counter's value with its wraps added, or undefined where the reading cannot be true (a torn 64-bit value, a rise
-   * faster than the hardware can).
-   */
-  counter(key: string, raw: number | bigint, at: number, limits: CounterLimits): number | bigint | undefined {
-    const known = this.#counters.get(key);
-    if (known === undefined) {
-      this.#counters.set(key, { raw, wraps: 0n, at });
-      return raw;
-    }
-    const step = stepOf(known.raw, raw, limits.width);
-    if (step.rise > ceiling(limits.maxRate, at - known.at) && !confirms(known.doubted, raw, at, limits)) {
-      known.doubted = { raw, at };
-      return undefined;
-    }
-    if (step.wrapped) known.wraps += 1n;
-    known.raw = raw;
-    known.at = at;
-    delete known.doubted;
-    return known.wraps === 0n ? raw : BigInt(raw) + (known.wraps << BigInt(limits.width));
-  }
-}
-
-/** A second of slack: the driver may hand out a cached table, and our clock is not the card's. */
-function ceiling(maxRate: number, elapsed: number): number {
-  return maxRate * (Math.max(0, elapsed) / 1000 + 1);
-}
-
-function stepOf(before: number | bigint, now: number | bigint, width: 32 | 64): { rise: number; wrapped: boolean } {
-  const rise = Number(BigInt(now) - BigInt(before));
-  if (rise >= 0) return { rise, wrapped: false };
-  // Falling from the upper half to the lower one is a wrap; any other fall is a restart, which is legal and begins anew.
-  if (width === 32 && Number(before) >= 2 ** 31 && Number(now) < 2 ** 31) {
-    return { rise: 0, wrapped: true };
-  }
-  return { rise: 0, wrapped: false };
-}
-
-function confirms(
-  doubted: { raw: number | bigint; at: number } | undefined,
-  raw: number | bigint,
-  at: number,
-  limits: CounterLimits,
-): boolean {
-  if (doubted === undefined) return false;
-  const { rise } = stepOf(doubted.raw, raw, limits.width);
-  return raw >= doubted.raw && rise <= ceiling(limits.maxRate, at - doubted.at);
 }

@@ -13,7 +13,7 @@ import { CardRecord } from './record.ts';
 import type { Context } from './resolve/context.ts';
 import { resolveInfo } from './resolve/info.ts';
 import { resolveNode } from './resolve/node.ts';
-import { type ResolveReport, resolve } from './resolve/resolve.ts';
+import { LIVE, type ResolveReport, resolve, SLOW } from './resolve/resolve.ts';
 import { resolveLinks } from './resolve/xgmi.ts';
 import { fingerprint, type Survey, survey, watchItems } from './survey.ts';
 import { decodeTable, type Table } from './tables/decode.ts';
@@ -27,6 +27,8 @@ export interface NodeOptions {
   skip?: (name: string) => boolean;
   gentleMs?: number;
   costlyMs?: number;
+  /** The tree is not a machine's, and every card is to say so. */
+  simulated?: boolean;
 }
 
 /** What one collection made: the cards in their numbers' order, and what belongs to none. */
@@ -86,7 +88,7 @@ export class AmdNode {
     return this.cards.map((record) => ({
       card: record.found.card,
       health: record.health,
-      readings: new Map([...record.fixed.toMap(), ...record.live.toMap()]),
+      readings: new Map(record.shown().flatMap((readings) => [...readings.toMap()])),
     }));
   }
 
@@ -187,7 +189,7 @@ export class AmdNode {
     else if (health === 'resetting') record.count('card', 'busy');
     else if (health === 'gone') record.count('card', 'gone');
     // After a sleep or a reset the identity may have been unreadable so far, and counters begin anew.
-    if (before !== health && health === 'ok' && (before === 'resetting' || before === 'gone')) record.memory.forget();
+    if (before !== health && health === 'ok' && (before === 'resetting' || before === 'gone')) record.forget();
     this.#once.report(`card ${record.pci}`, health === 'ok' || health === 'asleep' ? undefined : `card is ${health}`, {
       gpu: record.gpu,
     });
@@ -220,7 +222,12 @@ export class AmdNode {
   #resolve(record: CardRecord, report: ResolveReport): void {
     if (record.health !== 'ok') return;
     const { clock } = this.#options;
-    resolve(this.#context(record, record.live), () => clock.monotonic(), report);
+    const now = (): number => clock.monotonic();
+    resolve(LIVE, this.#context(record, record.live), now, report);
+    if (!record.slowIsStale) return;
+    record.slowIsStale = false;
+    record.slow.begin(clock.now());
+    resolve(SLOW, this.#context(record, record.slow), now, report);
   }
 
   #context(record: CardRecord, out: Readings): Context {
@@ -300,7 +307,7 @@ export class AmdNode {
       const plan = known.planId;
       if (known.health === 'gone') {
         known.health = 'silent';
-        known.memory.forget();
+        known.forget();
       }
       known.rediscovered(one);
       pool.forget(plan);
@@ -309,7 +316,7 @@ export class AmdNode {
       if (present.has(pci) || record.health === 'gone') continue;
       record.health = 'gone';
       record.count('card', 'gone');
-      record.memory.forget();
+      record.forget();
       pool.forget(record.planId);
       pool.dismiss(pci);
       this.#once.report(`card ${pci}`, 'card is gone', { gpu: record.gpu });
@@ -326,10 +333,13 @@ export class AmdNode {
   #fix(now: Survey): void {
     const { clock } = this.#options;
     const at = clock.now();
-    const byNode = new Map<number, { gpu: string; partition: string }>();
+    const gpuNodes = new Set<number>();
+    const firsts = new Map<number, string>();
     for (const record of this.#records.values()) {
-      for (const node of record.found.kfd)
-        byNode.set(node.node, { gpu: record.gpu, partition: String(node.partition) });
+      for (const [i, node] of record.found.kfd.entries()) {
+        gpuNodes.add(node.node);
+        if (i === 0) firsts.set(node.node, record.gpu);
+      }
     }
     const driver = driverOf(now);
     for (const record of this.#records.values()) {
@@ -341,8 +351,9 @@ export class AmdNode {
         card: device?.cardMinor === undefined ? '' : `card${device.cardMinor}`,
         renderNode: device?.renderMinor === undefined ? '' : `renderD${device.renderMinor}`,
         driver,
+        simulated: this.#options.simulated ?? false,
       });
-      resolveLinks(context, (node) => byNode.get(node));
+      resolveLinks(context, (node) => (gpuNodes.has(node) ? firsts.get(node) : 'cpu'));
     }
     this.#node.begin(at);
     const present = [...this.#records.values()].filter((record) => record.health !== 'gone').length;

@@ -57,7 +57,7 @@ const GENTLE = new Set([
   'uma/carveout',
 ]);
 const GENTLE_PATTERNS = [/^pm_policy\//];
-const COSTLY_PATTERNS = [/^ras\/\w+_err_count$/, /^xgmi_error$/];
+const COSTLY_PATTERNS = [/^ras\/(\w+_err_count|aca_\w+)$/, /^xgmi_error$/];
 
 /**
  * Field of gpu_metrics that says what the file says, on the parts where both come from the same firmware table. On other

@@ -1,5 +1,6 @@
 import type { Quantity } from '../model/quantities/quantity.ts';
 import type { Reading, Reason, Value } from '../model/reading.ts';
+import { type CounterLimits, type CounterState, follow } from './memory.ts';
 
 /** One series of one card: its newest reading, and the pass that made it. */
 export interface Slot {
@@ -13,6 +14,19 @@ export interface Slot {
   pass: number;
   /** Written by the exposition: the series' name with its labels, which never change. */
   cached: string | undefined;
+  /** What a counter must remember between passes. */
+  counter: CounterState | undefined;
+}
+
+/** Labels lead to a slot one by one: no key is built, which at thousands of series a pass is most of the garbage. */
+interface Branch {
+  slot: Slot | undefined;
+  next: Map<string, Branch> | undefined;
+}
+
+interface Series {
+  root: Branch;
+  list: Slot[];
 }
 
 /**
@@ -20,13 +34,18 @@ export interface Slot {
  * current pass did not write is not there, whatever stood there before.
  */
 export class Readings {
-  readonly #slots = new Map<Quantity, Map<string, Slot>>();
+  readonly #series = new Map<Quantity, Series>();
   #pass = 0;
   #at = 0;
   readonly #onImplausible: (source: string) => void;
 
   constructor(onImplausible: (source: string) => void = () => {}) {
     this.#onImplausible = onImplausible;
+  }
+
+  /** Number of the current pass. */
+  get pass(): number {
+    return this.#pass;
   }
 
   get at(): number {
@@ -42,18 +61,28 @@ export class Readings {
   /** Publishes a value, unless it is outside what the quantity can be. */
   put(quantity: Quantity, value: Value | undefined, source: string, ...labels: string[]): void {
     if (value === undefined) return;
+    this.#write(this.#slot(quantity, labels), value, source);
+  }
+
+  /**
+   * Publishes a counter as the driver counts it, with the wraps of a narrow field added. A value that the counter cannot
+   * have reached (a torn read) is implausible, until the next pass confirms it. `scale` makes the published unit of it.
+   */
+  count(
+    quantity: Quantity,
+    raw: number | bigint | undefined,
+    source: string,
+    limits: CounterLimits,
+    scale: ((total: number | bigint) => number | bigint) | undefined,
+    ...labels: string[]
+  ): number | bigint | undefined {
+    if (raw === undefined) return undefined;
     const slot = this.#slot(quantity, labels);
-    slot.pass = this.#pass;
-    slot.at = this.#at;
-    slot.source = source;
-    if (!plausible(quantity, value)) {
-      slot.value = undefined;
-      slot.absent = 'implausible';
-      this.#onImplausible(source);
-      return;
-    }
-    slot.value = value;
-    slot.absent = undefined;
+    slot.counter = follow(slot.counter, raw, this.#at, limits);
+    const total = slot.counter.total;
+    if (total === undefined) this.#drop(slot, source);
+    else this.#write(slot, scale === undefined ? total : scale(total), source);
+    return total;
   }
 
   /** Records why there is no value; a value of the same pass is not overwritten. */
@@ -67,25 +96,34 @@ export class Readings {
     slot.absent = reason;
   }
 
+  /** Calls with each series of one quantity that has a value in the current pass. */
+  each(quantity: Quantity, fn: (slot: Slot) => void): void {
+    const series = this.#series.get(quantity);
+    if (series === undefined) return;
+    for (const slot of series.list) if (slot.pass === this.#pass && slot.value !== undefined) fn(slot);
+  }
+
   /** Series of one quantity that have a value in the current pass. */
-  *of(quantity: Quantity): Iterable<Slot> {
-    const slots = this.#slots.get(quantity);
-    if (slots === undefined) return;
-    for (const slot of slots.values()) if (slot.pass === this.#pass && slot.value !== undefined) yield slot;
+  of(quantity: Quantity): Slot[] {
+    const found: Slot[] = [];
+    this.each(quantity, (slot) => {
+      found.push(slot);
+    });
+    return found;
   }
 
   get(quantity: Quantity, ...labels: string[]): Slot | undefined {
-    const slot = this.#slots.get(quantity)?.get(keyOf(labels));
+    const slot = this.#series.get(quantity)?.list.find((one) => one.labels.join('\0') === labels.join('\0'));
     return slot !== undefined && slot.pass === this.#pass ? slot : undefined;
   }
 
   /** Keyed as policies name them: `temperature.junction`. */
   toMap(): Map<string, Reading<Value>> {
     const out = new Map<string, Reading<Value>>();
-    for (const [quantity, slots] of this.#slots) {
-      for (const slot of slots.values()) {
+    for (const [quantity, { list }] of this.#series) {
+      for (const slot of list) {
         if (slot.pass !== this.#pass) continue;
-        const key = [quantity.key, ...slot.labels.filter((label) => label !== '')].join('.');
+        const key = [quantity.key || 'info', ...slot.labels.filter((label) => label !== '')].join('.');
         const { at, source } = slot;
         if (slot.value !== undefined) out.set(key, { at, source, value: slot.value });
         else if (slot.absent !== undefined) out.set(key, { at, source, absent: slot.absent });
@@ -94,31 +132,81 @@ export class Readings {
     return out;
   }
 
+  /** The counters begin anew: reset, reload, or another card in the same place. */
+  forgetCounters(): void {
+    for (const { list } of this.#series.values()) for (const slot of list) slot.counter = undefined;
+  }
+
   /** Forgets series that no pass has written for a while (links that vanished, ended processes). */
   prune(passes: number): void {
-    for (const slots of this.#slots.values()) {
-      for (const [key, slot] of slots) if (this.#pass - slot.pass > passes) slots.delete(key);
+    for (const [quantity, { list }] of this.#series) {
+      const kept = list.filter((slot) => this.#pass - slot.pass <= passes);
+      if (kept.length === list.length) continue;
+      const root: Branch = { slot: undefined, next: undefined };
+      for (const slot of kept) branchTo(root, slot.labels).slot = slot;
+      this.#series.set(quantity, { root, list: kept });
     }
+  }
+
+  #write(slot: Slot, value: Value, source: string): void {
+    if (!plausible(slot.quantity, value)) {
+      this.#drop(slot, source);
+      return;
+    }
+    slot.pass = this.#pass;
+    slot.at = this.#at;
+    slot.source = source;
+    slot.value = value;
+    slot.absent = undefined;
+  }
+
+  #drop(slot: Slot, source: string): void {
+    slot.pass = this.#pass;
+    slot.at = this.#at;
+    slot.source = source;
+    slot.value = undefined;
+    slot.absent = 'implausible';
+    this.#onImplausible(source);
   }
 
   #slot(quantity: Quantity, labels: readonly string[]): Slot {
-    let slots = this.#slots.get(quantity);
-    if (slots === undefined) {
-      slots = new Map();
-      this.#slots.set(quantity, slots);
+    let series = this.#series.get(quantity);
+    if (series === undefined) {
+      series = { root: { slot: undefined, next: undefined }, list: [] };
+      this.#series.set(quantity, series);
     }
-    const key = keyOf(labels);
-    let slot = slots.get(key);
-    if (slot === undefined) {
-      slot = { quantity, labels, value: undefined, absent: undefined, at: 0, source: '', pass: 0, cached: undefined };
-      slots.set(key, slot);
+    const branch = branchTo(series.root, labels);
+    if (branch.slot === undefined) {
+      branch.slot = {
+        quantity,
+        labels,
+        value: undefined,
+        absent: undefined,
+        at: 0,
+        source: '',
+        pass: 0,
+        cached: undefined,
+        counter: undefined,
+      };
+      series.list.push(branch.slot);
     }
-    return slot;
+    return branch.slot;
   }
 }
 
-function keyOf(labels: readonly string[]): string {
-  return labels.length === 1 ? (labels[0] as string) : labels.join('\u0000');
+function branchTo(root: Branch, labels: readonly string[]): Branch {
+  let branch = root;
+  for (let i = 0; i < labels.length; i++) {
+    const label = labels[i] as string;
+    branch.next ??= new Map();
+    let next = branch.next.get(label);
+    if (next === undefined) {
+      next = { slot: undefined, next: undefined };
+      branch.next.set(label, next);
+    }
+    branch = next;
+  }
+  return branch;
 }
 
 function plausible(quantity: Quantity, value: Value): boolean {

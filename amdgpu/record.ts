@@ -29,8 +29,12 @@ export class CardRecord {
   memory = new CardMemory();
   /** Made at discovery: identity and topology. */
   readonly fixed: Readings;
+  /** Made when one of the seldom-read files was read. */
+  readonly slow: Readings;
   /** Made at each pass. */
   readonly live: Readings;
+  /** Something that `slow` is made of was read since it was made. */
+  slowIsStale = true;
   readonly errors: ErrorCounts = new Map();
   /** ms since the epoch of the last pass that brought anything. */
   lastSuccess: number | undefined;
@@ -50,9 +54,15 @@ export class CardRecord {
     this.found = found;
     this.#skip = skip;
     this.fixed = new Readings((source) => this.count(source, 'implausible'));
+    this.slow = new Readings((source) => this.count(source, 'implausible'));
     this.live = new Readings((source) => this.count(source, 'implausible'));
     for (const source of BORN_AT_ZERO) for (const reason of BORN_REASONS) this.#slot(source, reason);
     this.rediscovered(found);
+  }
+
+  /** What may be shown now: of a card that does not answer, only what it is. */
+  shown(): readonly Readings[] {
+    return this.health === 'ok' ? [this.fixed, this.slow, this.live] : [this.fixed];
   }
 
   get pci(): string {
@@ -91,6 +101,7 @@ export class CardRecord {
     this.#byCadence = { pass: [], fallback: [], gentle: [], costly: [], static: [], never: [] };
     for (const name of this.#allNames()) this.#byCadence[cadenceOf(name)].push(name);
     this.gentleAt = Number.NEGATIVE_INFINITY;
+    this.slowIsStale = true;
     this.fallbacks = this.#byCadence.fallback;
     this.replan();
   }
@@ -122,6 +133,7 @@ export class CardRecord {
    * groups whose files failed for a reason that is not the card's ordinary state.
    */
   take(names: readonly string[], files: readonly FileResult[], keep: boolean, troubled?: Set<Group>): void {
+    if (keep) this.slowIsStale = true;
     for (let i = 0; i < names.length; i++) {
       const name = names[i] as string;
       const result = files[i] as FileResult;
@@ -130,6 +142,13 @@ export class CardRecord {
       // Zero bytes where a text is due: what a hung card's driver hands out.
       else if (result.length === 0 && !MAY_BE_EMPTY.test(name)) this.count(sourceOf(name), 'absent');
     }
+  }
+
+  /** After a reset, a reload or an absence counters have no history. */
+  forget(): void {
+    this.memory.forget();
+    this.live.forgetCounters();
+    this.slow.forgetCounters();
   }
 
   #failed(name: string, reason: Reason, troubled: Set<Group> | undefined): void {

@@ -90,6 +90,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     },
     ...(options.costlyMs === undefined ? {} : { costlyMs: options.costlyMs }),
     ...(options.gentleMs === undefined ? {} : { gentleMs: options.gentleMs }),
+    ...(options.simulated === undefined ? {} : { simulated: options.simulated }),
   });
   const processes = collectors.has('process')
     ? new ProcessCollector({
@@ -131,18 +132,23 @@ export function createExporter(options: ExporterOptions): Exporter {
     if (hsmp !== undefined) list.push({ gpu: undefined, readings: hsmp.readings });
     if (profiler !== undefined) list.push({ gpu: undefined, readings: profiler.nodeReadings() });
     list.push(...statusTables(snapshot.cards, status, snapshot.at));
-    for (const record of snapshot.cards) {
-      for (const readings of readingsOf(record)) if (readings !== undefined) list.push({ gpu: record.gpu, readings });
-    }
+    for (const record of snapshot.cards) list.push(...tablesOf(record));
     // Processes on a GPU that is none of ours stand without a number.
     if (processes !== undefined) list.push({ gpu: '', readings: processes.readings('') });
     return list;
   }
 
-  function readingsOf(record: CardRecord): (Readings | undefined)[] {
-    const own = [record.fixed, record.live];
-    if (record.health === 'gone') return own.slice(0, 1);
-    return [...own, processes?.readings(record.pci), profiler?.readings(record.pci), bandwidth?.readings(record.pci)];
+  /** Processes and the like are there whatever the card says; what does not change at a pass is written out once. */
+  function tablesOf(record: CardRecord): Table[] {
+    const { gpu } = record;
+    const beside = record.health === 'gone' ? [] : [processes, profiler, bandwidth];
+    return [
+      ...record.shown().map((readings) => ({ gpu, readings, steady: readings !== record.live })),
+      ...beside
+        .map((source) => source?.readings(record.pci))
+        .filter((readings) => readings !== undefined)
+        .map((readings) => ({ gpu, readings })),
+    ];
   }
 
   function render(snapshot: Snapshot): string {
@@ -154,9 +160,8 @@ export function createExporter(options: ExporterOptions): Exporter {
 
   function renderCollector(collector: Collector, all: readonly Table[], { report }: Snapshot): string {
     const start = clock.monotonic();
-    const text = quantitiesOf(collector)
-      .map((quantity) => renderFamily(quantity, all))
-      .join('');
+    let text = '';
+    for (const quantity of quantitiesOf(collector)) text += renderFamily(quantity, all);
     const failed = collector.groups.some((group) => report.failures.has(group) || report.troubled.has(group));
     const success = !failed && (collector.name !== 'process' || processes?.success !== false);
     const made = collector.groups.reduce((sum, group) => sum + (report.seconds.get(group) ?? 0), 0);
@@ -209,6 +214,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     scrape,
     async start() {
       nodeInfo.begin(clock.now());
+      nodeInfo.put(info.node, 1, 'node.name', options.node);
       if (options.rocmVersion !== undefined) nodeInfo.put(info.rocm, 1, 'rocm', options.rocmVersion);
       await node.start();
       await hsmp?.start();

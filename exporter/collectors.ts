@@ -36,7 +36,7 @@ export const COLLECTORS: readonly Collector[] = [
     name: 'profiler',
     groups: ['profiler'],
     byDefault: false,
-    help: 'counters that a profiler wrote to --profiler.directory',
+    help: 'counters that a profiler wrote to --collector.profiler.directory',
   },
   {
     name: 'pcie_bw',

@@ -5,6 +5,8 @@ import { helpText, metricName, type Quantity } from '../model/quantities/quantit
 export interface Table {
   gpu: string | undefined;
   readings: Readings;
+  /** Changes at its own begin only, so that its text is kept until then. */
+  steady?: boolean;
 }
 
 const TYPE = { gauge: 'gauge', counter: 'counter', state: 'gauge', info: 'gauge' } as const;
@@ -17,13 +19,34 @@ const heads = new WeakMap<Quantity, string>();
  */
 export function renderFamily(quantity: Quantity, tables: readonly Table[]): string {
   let body = '';
-  for (const { gpu, readings } of tables) {
-    for (const slot of readings.of(quantity)) {
-      slot.cached ??= seriesName(quantity, gpu, slot);
-      body += `${slot.cached} ${slot.value}\n`;
-    }
-  }
+  for (const table of tables) body += table.steady === true ? keptBody(quantity, table) : bodyOf(quantity, table);
   return body === '' ? '' : `${head(quantity)}${body}\n`;
+}
+
+function bodyOf(quantity: Quantity, { gpu, readings }: Table): string {
+  let body = '';
+  readings.each(quantity, (slot) => {
+    slot.cached ??= `${seriesName(quantity, gpu, slot)} `;
+    body += `${slot.cached}${slot.value}\n`;
+  });
+  return body;
+}
+
+const kept = new WeakMap<Readings, { pass: number; bodies: Map<Quantity, string> }>();
+
+function keptBody(quantity: Quantity, table: Table): string {
+  const { readings } = table;
+  let entry = kept.get(readings);
+  if (entry === undefined || entry.pass !== readings.pass) {
+    entry = { pass: readings.pass, bodies: new Map() };
+    kept.set(readings, entry);
+  }
+  let body = entry.bodies.get(quantity);
+  if (body === undefined) {
+    body = bodyOf(quantity, table);
+    entry.bodies.set(quantity, body);
+  }
+  return body;
 }
 
 function head(quantity: Quantity): string {
@@ -38,7 +61,7 @@ function head(quantity: Quantity): string {
 
 function seriesName(quantity: Quantity, gpu: string | undefined, slot: Slot): string {
   const pairs: [string, string | undefined][] = [['gpu', quantity.node === true ? undefined : gpu]];
-  quantity.labels.forEach((label, i) => pairs.push([label, slot.labels[i]]));
+  for (const [i, label] of quantity.labels.entries()) pairs.push([label, slot.labels[i]]);
   if (quantity.partitioned === true) pairs.push(['partition', slot.labels[quantity.labels.length]]);
   return `${metricName(quantity)}${labelText(pairs)}`;
 }

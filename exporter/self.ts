@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PoolStats } from '../amdgpu/lanes/pool.ts';
 import type { LoopLag } from '../base/loop-lag.ts';
 
@@ -11,8 +11,6 @@ export interface SelfOptions {
   droppedProcesses: () => number;
 }
 
-const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total'];
-
 /** Metrics of our own work, created at 0. Hardware values do not pass here: see exposition.ts. */
 export class SelfMetrics {
   readonly registry = new Registry();
@@ -23,9 +21,7 @@ export class SelfMetrics {
 
   constructor(options: SelfOptions) {
     const registers = [this.registry];
-    collectDefaultMetrics({ register: this.registry });
-    // Gauges that end in _total: promtool rejects them, and nothing of ours needs them.
-    for (const name of MISNAMED) this.registry.removeSingleMetric(name);
+    processMetrics(registers);
     this.success = new Gauge({
       name: 'amdgpu_exporter_collector_success',
       help: '1 where the collector could read and make all that belongs to it in the last collection.',
@@ -107,4 +103,33 @@ export class SelfMetrics {
       },
     });
   }
+}
+
+/** Under the names that every Prometheus client uses. prom-client's own set probes the event loop a hundred times a second. */
+function processMetrics(registers: Registry[]): void {
+  let seen = 0;
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time of the main process, user and system, in seconds.',
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      const now = (user + system) / 1e6;
+      this.inc(now - seen);
+      seen = now;
+    },
+  });
+  new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory of the main process in bytes.',
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss());
+    },
+  });
+  new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'When the main process started, in seconds since the epoch.',
+    registers,
+  }).set(Math.round(Date.now() / 1000 - process.uptime()));
 }

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { Descriptors, listDir } from './files.ts';
+import { Descriptors } from './files.ts';
 import { type Command, HEADER, type Item, KIND, PAGE, type ReadItem } from './protocol.ts';
 
 /**
@@ -12,6 +12,8 @@ const ANSWERS = 4;
 const DEFAULT_LIMIT = 600;
 /** Longest file that is read whole, and room for a batch of ordinary ones. */
 const LONGEST = 1 << 20;
+/** After an item that took longer, the lane hears whether the rest of its batch is still wanted. ms */
+const SLOW_MS = 50;
 
 Error.stackTraceLimit = 0; // a failing read throws at every pass, and nobody reads where
 const descriptors = new Descriptors(Number(process.env.NIGHTSHIFT_LANE_DESCRIPTORS ?? DEFAULT_LIMIT), () =>
@@ -34,7 +36,11 @@ function send(seq: number, index: number, kind: number, end: number, millisecond
   buffer.writeUInt32LE(kind, 12);
   buffer.writeDoubleLE(milliseconds, 16);
   let at = 0;
-  while (at < end) at += writeSync(ANSWERS, buffer, at, end - at);
+  try {
+    while (at < end) at += writeSync(ANSWERS, buffer, at, end - at);
+  } catch {
+    process.exit(0); // the parent has gone while a card kept us
+  }
 }
 
 /** Suspended, or on the way in or out: any read now would wake the card (Linux up to 6.12) or fail with EPERM. */
@@ -82,20 +88,39 @@ function read(seq: number, index: number, item: ReadItem): void {
 
 function work(seq: number, index: number, item: Item): void {
   if (item.op !== 'list') return read(seq, index, item);
-  const text = Buffer.from(JSON.stringify(item.dirs.map((dir) => listDir(dir, item.names === true))));
+  const text = Buffer.from(JSON.stringify(item.dirs.map((dir) => descriptors.list(dir, item.names === true))));
   room(HEADER, text.length);
   text.copy(buffer, HEADER);
   send(seq, index, KIND.list, HEADER + text.length, 0);
 }
 
+type BatchCommand = Extract<Command, { op: 'batch' }>;
+let dropped = 0;
+
+function run(command: BatchCommand, from: number): void {
+  const { seq, items } = command;
+  for (let index = from; index < items.length && seq > dropped; index++) {
+    const start = performance.now();
+    work(seq, index, items[index] as Item);
+    if (performance.now() - start < SLOW_MS) continue;
+    // Twice: what came meanwhile is taken from the channel between the two.
+    setImmediate(() => setImmediate(() => run(command, index + 1)));
+    return;
+  }
+}
+
 process.on('message', (command: Command) => {
+  if (command.op === 'drop') {
+    dropped = command.seq;
+    return;
+  }
   if (command.op === 'forget') {
     const files = plans.get(command.plan);
     plans.delete(command.plan);
     if (files !== undefined) closeUnused(files);
     return;
   }
-  for (let index = 0; index < command.items.length; index++) work(command.seq, index, command.items[index] as Item);
+  run(command, 0);
 });
 // Without its parent a lane has no purpose; Ctrl-C on the terminal is the parent's to handle.
 process.on('disconnect', () => process.exit(0));

@@ -48,6 +48,15 @@ export class Descriptors {
     return this.#fresh(path, buffer, offset, keep);
   }
 
+  /** What stands in the directory, or the errno (positive). */
+  list(dir: string, namesOnly: boolean): Entry[] | number {
+    try {
+      return this.#withRoom(() => entriesOf(dir, namesOnly));
+    } catch (error) {
+      return errnoOf(error);
+    }
+  }
+
   close(path: string): void {
     const kept = this.#open.get(path);
     if (kept === undefined) return;
@@ -69,7 +78,7 @@ export class Descriptors {
   #fresh(path: string, buffer: Buffer, offset: number, keep: boolean): number {
     let fd: number;
     try {
-      fd = this.#openWithRoom(path);
+      fd = this.#withRoom(() => openSync(path, 'r'));
     } catch (error) {
       return -errnoOf(error);
     }
@@ -79,14 +88,14 @@ export class Descriptors {
     return length;
   }
 
-  #openWithRoom(path: string): number {
+  #withRoom<T>(open: () => T): T {
     try {
-      return openSync(path, 'r');
+      return open();
     } catch (error) {
       if (!FULL.has(errnoOf(error)) || this.#open.size === 0) throw error;
       this.#limit = Math.max(0, this.#open.size - GIVE_BACK);
       for (const kept of [...this.#open.keys()].slice(this.#limit)) this.close(kept);
-      return openSync(path, 'r');
+      return open();
     }
   }
 }
@@ -109,18 +118,14 @@ function readWhole(fd: number, buffer: Buffer, offset: number): number {
   }
 }
 
-export function listDir(dir: string, namesOnly: boolean): Entry[] | number {
-  try {
-    if (namesOnly) return readdirSync(dir).map((name) => ({ name, kind: 'file' }));
-    return readdirSync(dir, { withFileTypes: true }).map((entry) => {
-      if (!entry.isSymbolicLink()) return { name: entry.name, kind: entry.isDirectory() ? 'dir' : 'file' };
-      try {
-        return { name: entry.name, kind: 'link', target: readlinkSync(`${dir}/${entry.name}`) };
-      } catch {
-        return { name: entry.name, kind: 'link' };
-      }
-    });
-  } catch (error) {
-    return errnoOf(error);
-  }
+function entriesOf(dir: string, namesOnly: boolean): Entry[] {
+  if (namesOnly) return readdirSync(dir).map((name) => ({ name, kind: 'file' }));
+  return readdirSync(dir, { withFileTypes: true }).map((entry) => {
+    if (!entry.isSymbolicLink()) return { name: entry.name, kind: entry.isDirectory() ? 'dir' : 'file' };
+    try {
+      return { name: entry.name, kind: 'link', target: readlinkSync(`${dir}/${entry.name}`) };
+    } catch {
+      return { name: entry.name, kind: 'link' };
+    }
+  });
 }

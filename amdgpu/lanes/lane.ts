@@ -19,6 +19,8 @@ export interface Batch {
   onDone(): void;
   /** The process ended before it had answered all. */
   onLost(): void;
+  /** The lane was left with a card that hangs before this batch was begun. */
+  onMoved(): void;
 }
 
 /** One lane process as its parent sees it: takes batches one after the other, hands out answers as they come. */
@@ -26,7 +28,7 @@ export class Lane {
   readonly #child: ChildProcess;
   readonly #queue: Batch[] = [];
   readonly #plans = new Set<string>();
-  #current: { seq: number; batch: Batch; answered: number } | undefined;
+  #current: { seq: number; batch: Batch; answered: number; wanted: number } | undefined;
   #seq = 0;
   #chunks: Buffer[] = [];
   #buffered = 0;
@@ -43,7 +45,11 @@ export class Lane {
     });
     this.#child.on('exit', () => this.#onExit());
     this.#child.on('error', () => this.#onExit());
-    const answers = this.#child.stdio[4] as Readable;
+    const answers = this.#child.stdio?.[4] as Readable | undefined;
+    if (answers === undefined) {
+      this.#lost = true; // no descriptors or no processes left to start one with
+      return;
+    }
     answers.on('data', (chunk: Buffer) => this.#onData(chunk));
     answers.on('error', () => this.#onExit());
     // The lane must never keep our process alive.
@@ -64,6 +70,11 @@ export class Lane {
     return this.#lost;
   }
 
+  /** The process came up. */
+  get started(): boolean {
+    return this.#started;
+  }
+
   /** The process runs and is at this batch: only then does its silence mean that a card is. */
   isAt(batch: Batch): boolean {
     return this.#started && this.#current?.batch === batch;
@@ -78,9 +89,28 @@ export class Lane {
     if (this.#plans.delete(plan) && !this.#lost) this.#send({ op: 'forget', plan });
   }
 
-  /** Forgets everybody's plans but this owner's (plan names begin with their owner and `#`). */
-  keepPlansOf(owner: string): void {
+  /**
+   * Leaves the lane to this owner, whose item hangs: what stands behind that item is not done any more, other owners'
+   * descriptors are closed (plan names begin with their owner and `#`), waiting batches are handed back.
+   */
+  leaveWith(owner: string): void {
+    const current = this.#current;
+    if (current !== undefined) {
+      current.wanted = current.answered + 1;
+      this.#send({ op: 'drop', seq: current.seq });
+    }
     for (const plan of [...this.#plans]) if (!plan.startsWith(`${owner}#`)) this.forget(plan);
+    // Of what was dropped the lane may not have heard the files: they are told again.
+    this.#plans.clear();
+    for (const batch of this.#queue.splice(0)) batch.onMoved();
+  }
+
+  /** Takes back a batch that has not been begun. */
+  withdraw(batch: Batch): void {
+    const at = this.#queue.indexOf(batch);
+    if (at < 0) return;
+    this.#queue.splice(at, 1);
+    for (const item of batch.items) if (item.op !== 'list' && item.plan !== undefined) this.#plans.delete(item.plan);
   }
 
   submit(batch: Batch): void {
@@ -110,12 +140,12 @@ export class Lane {
       return;
     }
     this.#seq += 1;
-    this.#current = { seq: this.#seq, batch, answered: 0 };
+    this.#current = { seq: this.#seq, batch, answered: 0, wanted: batch.items.length };
     this.#send({ op: 'batch', seq: this.#seq, items: batch.items });
   }
 
   #send(command: Command): void {
-    this.#child.send(command, (error) => {
+    this.#child.send?.(command, (error) => {
       if (error) this.#onExit();
     });
   }
@@ -146,7 +176,7 @@ export class Lane {
     const index = frame.readUInt32LE(8);
     current.answered = index + 1;
     current.batch.onAnswer(index, parseAnswer(frame));
-    if (current.answered < current.batch.items.length) return;
+    if (current.answered < current.wanted) return;
     this.#current = undefined;
     current.batch.onDone();
     this.#next();
@@ -162,6 +192,9 @@ export class Lane {
     for (const batch of waiting) batch.onLost();
   }
 }
+
+/** What the pool needs of a lane; tests have their own. */
+export type LaneFace = Pick<Lane, keyof Lane>;
 
 function parseAnswer(frame: Buffer): Answer {
   const kind = frame.readUInt32LE(12);

@@ -23,7 +23,11 @@ export interface ListItem {
 }
 
 export type Item = ReadItem | ListItem;
-export type Command = { op: 'batch'; seq: number; items: readonly Item[] } | { op: 'forget'; plan: string };
+/** `drop`: nobody waits for the rest of that batch any more. */
+export type Command =
+  | { op: 'batch'; seq: number; items: readonly Item[] }
+  | { op: 'drop'; seq: number }
+  | { op: 'forget'; plan: string };
 
 export interface Entry {
   name: string;

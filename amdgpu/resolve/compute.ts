@@ -1,8 +1,9 @@
 import { compute } from '../../model/quantities/compute.ts';
 import { media } from '../../model/quantities/media.ts';
 import { throttle } from '../../model/quantities/throttle.ts';
+import type { CounterLimits } from '../memory.ts';
 import type { Table } from '../tables/decode.ts';
-import { type Context, counter, firstOf, percent, uint } from './context.ts';
+import { type Context, firstOf, indexLabel, percent, rawCounter, rawCounters, uint } from './context.ts';
 
 /** Ticks come at about 1 kHz; ten times that is not believed. A percent sum rises a hundred times as fast. */
 const TICK_RATE = 1e4;
@@ -28,6 +29,12 @@ const XCC_CAUSES: readonly (readonly [field: string, cause: string])[] = [
   ['gfx_below_host_limit_total_acc', 'any'],
   ['gfx_below_host_limit_acc', 'any'],
 ];
+const ACTIVITIES = [
+  ['gfx_activity_acc', 'gfx'],
+  ['mem_activity_acc', 'memory_controller'],
+] as const;
+const XCC_TICKS: CounterLimits = { width: 64, maxRate: TICK_RATE };
+const XCC_PERCENT: CounterLimits = { width: 64, maxRate: PERCENT_RATE };
 const GM = 'gpu_metrics';
 
 /** Engine activity. Instinct: table and file are one number. Elsewhere they average over different windows and stay apart. */
@@ -64,7 +71,7 @@ export function resolveAccumulators(context: Context): void {
   out.put(compute.absentFields, table.absentCount, GM, GM);
   const firmware = table.big('firmware_timestamp');
   if (firmware !== undefined) {
-    memory.firmwareClock(firmware, out.at);
+    if (memory.firmwareClock(firmware, out.at)) out.forgetCounters();
     out.put(compute.firmwareClock, Number(firmware) / 1e8, GM);
     out.put(compute.sampleTime, memory.sampledAt === undefined ? undefined : memory.sampledAt / 1000, GM);
     out.put(compute.firmwareRestarts, memory.restarts, GM);
@@ -72,34 +79,29 @@ export function resolveAccumulators(context: Context): void {
   const boot = table.big('system_clock_counter');
   // Nothing fills this with a true 0: the driver stamps it when it makes the table.
   if (boot !== undefined && boot !== 0n) out.put(compute.tableClock, Number(boot) / 1e9, GM);
-  const width = widthOf(table, 'accumulation_counter');
-  const ticks = table.big('accumulation_counter');
-  const total = counter(context, compute.accumulationTicks, 'accumulation', ticks, { width, maxRate: TICK_RATE });
-  out.put(compute.accumulationTicks, total, GM);
+  const ticks = rawCounter(table, 'accumulation_counter');
+  const total = out.count(
+    compute.accumulationTicks,
+    ticks,
+    GM,
+    limitsOf(table, 'accumulation_counter', TICK_RATE),
+    undefined,
+  );
   const tick = firmware !== undefined && total !== undefined ? memory.tick(firmware, BigInt(total)) : undefined;
   if (tick !== undefined && total !== undefined) out.put(compute.accumulationSeconds, Number(total) * tick, GM);
-  for (const [field, engine] of [
-    ['gfx_activity_acc', 'gfx'],
-    ['mem_activity_acc', 'memory_controller'],
-  ] as const) {
-    const sum = counter(context, compute.activityAccumulator, `activity|${engine}`, table.big(field), {
-      width: widthOf(table, field),
-      maxRate: PERCENT_RATE,
-    });
-    out.put(compute.activityAccumulator, sum, GM, engine);
+  for (const [field, engine] of ACTIVITIES) {
+    const limits = limitsOf(table, field, PERCENT_RATE);
+    out.count(compute.activityAccumulator, rawCounter(table, field), GM, limits, undefined, engine);
   }
   for (const [field, cause] of RESIDENCIES) {
-    const value = counter(context, throttle.ticks, `throttle|${cause}`, table.big(field), {
-      width: widthOf(table, field),
-      maxRate: TICK_RATE,
-    });
-    out.put(throttle.ticks, value, GM, cause);
+    const limits = limitsOf(table, field, TICK_RATE);
+    const value = out.count(throttle.ticks, rawCounter(table, field), GM, limits, undefined, cause);
     if (tick !== undefined && value !== undefined) out.put(throttle.seconds, Number(value) * tick, GM, cause);
   }
 }
 
-function widthOf(table: Table, field: string): 32 | 64 {
-  return table.width(field) === 8 ? 64 : 32;
+function limitsOf(table: Table, field: string, maxRate: number): CounterLimits {
+  return { width: table.width(field) === 8 ? 64 : 32, maxRate };
 }
 
 /** What belongs to one partition: compute dies and media engines. */
@@ -108,14 +110,15 @@ export function resolvePartitions(context: Context): void {
   const entries = table?.xcp() ?? 0;
   if (entries === 0) {
     for (const [number, own] of xcpTables) {
+      const source = 'xcp/xcp_metrics';
       partition(
         context,
         number,
-        'xcp/xcp_metrics',
+        source,
         (field) => own.nums(field),
         (field) => own.bigs(field),
       );
-      out.put(compute.absentFields, own.absentCount, 'xcp/xcp_metrics', `xcp_metrics_${number}`);
+      out.put(compute.absentFields, own.absentCount, source, `xcp_metrics_${number}`);
     }
     if (xcpTables.size > 0) return;
   }
@@ -147,27 +150,24 @@ export function resolvePartitions(context: Context): void {
 }
 
 function partition(
-  context: Context,
+  { out }: Context,
   number: number,
   source: string,
   nums: (field: string) => readonly (number | undefined)[] | undefined,
   bigs: (field: string) => readonly (bigint | undefined)[] | undefined,
 ): void {
-  const { out } = context;
-  const label = String(number);
+  const label = indexLabel(number);
   nums('gfx_busy_inst')?.forEach((value, xcc) => {
-    out.put(compute.xccBusy, percent(value), source, String(xcc), label);
+    out.put(compute.xccBusy, percent(value), source, indexLabel(xcc), label);
   });
-  bigs('gfx_busy_acc')?.forEach((value, xcc) => {
-    const key = `xcc_busy|${xcc}|${label}`;
-    const sum = counter(context, compute.xccActivityAccumulator, key, value, { width: 64, maxRate: PERCENT_RATE });
-    out.put(compute.xccActivityAccumulator, sum, source, String(xcc), label);
+  const counters = (field: string): readonly (number | bigint | undefined)[] | undefined =>
+    rawCounters(nums(field), () => bigs(field));
+  counters('gfx_busy_acc')?.forEach((value, xcc) => {
+    out.count(compute.xccActivityAccumulator, value, source, XCC_PERCENT, undefined, indexLabel(xcc), label);
   });
   for (const [field, cause] of XCC_CAUSES) {
-    bigs(field)?.forEach((value, xcc) => {
-      const key = `xcc_limit|${xcc}|${cause}|${label}`;
-      const ticks = counter(context, throttle.xccTicks, key, value, { width: 64, maxRate: TICK_RATE });
-      out.put(throttle.xccTicks, ticks, source, String(xcc), cause, label);
+    counters(field)?.forEach((value, xcc) => {
+      out.count(throttle.xccTicks, value, source, XCC_TICKS, undefined, indexLabel(xcc), cause, label);
     });
   }
   for (const [field, engine] of [
@@ -175,7 +175,7 @@ function partition(
     ['jpeg_busy', 'jpeg'],
   ] as const) {
     nums(field)?.forEach((value, instance) => {
-      out.put(media.busy, percent(value), source, engine, String(instance), label);
+      out.put(media.busy, percent(value), source, engine, indexLabel(instance), label);
     });
   }
 }
@@ -187,7 +187,7 @@ function wholeSocketMedia({ out }: Context, table: Table): void {
     ['jpeg_activity', 'jpeg'],
   ] as const) {
     table.nums(field)?.forEach((value, instance) => {
-      out.put(media.busy, percent(value), GM, engine, String(instance), '');
+      out.put(media.busy, percent(value), GM, engine, indexLabel(instance), '');
     });
   }
 }

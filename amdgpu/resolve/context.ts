@@ -51,25 +51,27 @@ export function int(raw: RawFiles, name: string): number | undefined {
   return raw.parse(name, parseInt10);
 }
 
-/** Fields wider than 32 bits keep every bit; narrower ones get their wraps added. */
-export interface CounterRule {
-  width: 32 | 64;
-  /** Fastest rise, raw units a second. */
-  maxRate: number;
+/** A counter field as a number while it is exact, as a bigint beyond 2^53: every bit is kept and garbage is not made. */
+export function rawCounter(table: Table | undefined, field: string): number | bigint | undefined {
+  return table?.num(field) ?? table?.big(field);
 }
 
-/** A counter of the table after wraps and torn values; undefined where absent or not to be believed. */
-export function counter(
-  { memory, out }: Context,
-  quantity: Quantity,
-  key: string,
-  raw: bigint | undefined,
-  rule: CounterRule,
-): number | bigint | undefined {
-  if (raw === undefined) return undefined;
-  const value = memory.counter(key, raw, out.at, rule);
-  if (value === undefined) out.miss(quantity, 'implausible', 'gpu_metrics', ...key.split('|').slice(1));
-  return value;
+/** The elements of a counter array, as rawCounter. */
+export function rawCounters(
+  nums: readonly (number | undefined)[] | undefined,
+  bigs: () => readonly (bigint | undefined)[] | undefined,
+): readonly (number | bigint | undefined)[] | undefined {
+  if (nums === undefined) return bigs();
+  if (!nums.includes(undefined)) return nums;
+  const wide = bigs();
+  return nums.map((value, i) => value ?? wide?.[i]);
+}
+
+const INDEX: readonly string[] = Array.from({ length: 64 }, (_, i) => String(i));
+
+/** Label text of a small index, without making a string each time. */
+export function indexLabel(i: number): string {
+  return INDEX[i] ?? String(i);
 }
 
 /** One 0/1 series a state. A state that we do not know by name becomes one more series. */

@@ -9,17 +9,19 @@ const RESET = /^(\w+)_reset_mask$/;
 /** Identity. `extra` is what discovery knows: card and render node, and the driver that is loaded. */
 export function resolveInfo(
   { card, raw, kfd, out }: Context,
-  extra: { card: string; renderNode: string; driver: string },
+  extra: { card: string; renderNode: string; driver: string; simulated: boolean },
 ): void {
   const word = (name: string): string => raw.parse(name, parseWord) ?? '';
-  const unique = kfd[0]?.props.get('unique_id');
+  const ids = new Set(kfd.map((node) => node.props.get('unique_id')));
+  // The topology's id is the socket's only where all partitions have the same: newer drivers give each its own.
+  const unique = ids.size === 1 ? kfd[0]?.props.get('unique_id') : undefined;
   out.put(
     info.info,
     1,
     'uevent',
     card.pci.startsWith('kfd-') ? '' : card.pci,
     card.package,
-    word('unique_id') || (unique === undefined || unique === 0n || kfd.length > 1 ? '' : hex16(unique)),
+    word('unique_id') || (unique === undefined || unique === 0n ? '' : hex16(unique)),
     word('serial_number'),
     word('product_name'),
     word('product_number'),
@@ -39,6 +41,8 @@ export function resolveInfo(
     extra.card,
     extra.renderNode,
     card.virtual ? 'true' : '',
+    word('vendor'),
+    extra.simulated ? 'true' : '',
   );
   for (const name of raw.names()) {
     const block = FIRMWARE.exec(name)?.[1];

@@ -13,7 +13,17 @@ const MEMORY_PARTITIONS = ['NPS1', 'NPS2', 'NPS4', 'NPS8'];
 const RESOURCES = ['xcc', 'dma', 'dec', 'jpeg'];
 const DIR = 'compute_partition_config';
 
-export function resolvePartitionInfo({ card, raw, table, kfd, out }: Context): void {
+export function resolvePartitionModes({ card, raw, table, out }: Context): void {
+  const counted = first(table, 'num_partition');
+  out.put(partition.count, counted || card.partitions.length || undefined, 'gpu_metrics');
+  const compute = raw.parse('current_compute_partition', parseComputePartition);
+  states(out, partition.compute, COMPUTE_PARTITIONS, compute, 'current_compute_partition');
+  const memory = raw.parse('current_memory_partition', parseMemoryPartition);
+  states(out, partition.memory, MEMORY_PARTITIONS, memory, 'current_memory_partition');
+}
+
+/** The logical devices and what each of them has. */
+export function resolvePartitionInfo({ card, raw, kfd, out }: Context): void {
   for (const one of card.partitions) {
     const node = kfd.find((k) => k.partition === one.number);
     const unique = node?.props.get('unique_id');
@@ -29,12 +39,6 @@ export function resolvePartitionInfo({ card, raw, table, kfd, out }: Context): v
       String(one.number),
     );
   }
-  const counted = first(table, 'num_partition');
-  out.put(partition.count, counted || card.partitions.length || undefined, 'gpu_metrics');
-  const compute = raw.parse('current_compute_partition', parseComputePartition);
-  states(out, partition.compute, COMPUTE_PARTITIONS, compute, 'current_compute_partition');
-  const memory = raw.parse('current_memory_partition', parseMemoryPartition);
-  states(out, partition.memory, MEMORY_PARTITIONS, memory, 'current_memory_partition');
   for (const resource of RESOURCES) {
     out.put(partition.resources, raw.parse(`${DIR}/${resource}/num_inst`, parseCount), DIR, resource);
     out.put(partition.resourceSharing, raw.parse(`${DIR}/${resource}/num_shared`, parseCount), DIR, resource);

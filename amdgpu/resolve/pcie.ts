@@ -1,7 +1,7 @@
 import { pcie } from '../../model/quantities/pcie.ts';
 import { parseAer, parseLinkSpeed, parseLinkWidth } from '../formats/pcie.ts';
 import { parseBig, parseWord } from '../formats/scalar.ts';
-import { type Context, counter, first, scaled, states } from './context.ts';
+import { type Context, first, rawCounter, scaled, states } from './context.ts';
 
 const GM = 'gpu_metrics';
 const POWER_STATES = ['D0', 'D1', 'D2', 'D3hot', 'D3cold'];
@@ -29,33 +29,32 @@ export function resolvePcie(context: Context): void {
   const fileSpeed = raw.parse('current_link_speed', parseLinkSpeed);
   out.put(pcie.linkWidth, tableFirst ? (width ?? fileWidth) : (fileWidth ?? width), 'current_link_width');
   out.put(pcie.linkSpeed, tableFirst ? (speed ?? fileSpeed) : (fileSpeed ?? speed), 'current_link_speed');
+  out.put(pcie.bandwidth, scaled(first(table, 'pcie_bandwidth_inst'), 1e9), GM);
+  const sum = rawCounter(table, 'pcie_bandwidth_acc');
+  out.count(pcie.bandwidthAccumulator, sum, GM, { width: 64, maxRate: 1e7 }, undefined);
+  const errors = { width: 64, maxRate: ERROR_RATE } as const;
+  const replays = rawCounter(table, 'pcie_replay_count_acc');
+  if (replays !== undefined) out.count(pcie.replays, replays, GM, errors, undefined);
+  else out.put(pcie.replays, raw.parse('pcie_replay_count', parseBig), 'pcie_replay_count');
+  for (const [field, quantity] of COUNTERS) {
+    const width = table?.width(field) === 8 ? 64 : 32;
+    out.count(quantity, rawCounter(table, field), GM, { width, maxRate: ERROR_RATE }, undefined);
+  }
+  const runtime = raw.parse('power/runtime_status', parseWord);
+  states(out, pcie.runtimeState, RUNTIME_STATES, runtime, 'power/runtime_status');
+}
+
+/** What the link could do, and its error reports: none of it changes within seconds. */
+export function resolvePcieSlow({ raw, out }: Context): void {
   out.put(pcie.linkWidthMax, raw.parse('max_link_width', parseLinkWidth), 'max_link_width');
   out.put(pcie.linkSpeedMax, raw.parse('max_link_speed', parseLinkSpeed), 'max_link_speed');
   out.put(pcie.slotWidthMax, raw.parse('bridge/max_link_width', parseLinkWidth), 'max_link_width of the port above');
   out.put(pcie.slotSpeedMax, raw.parse('bridge/max_link_speed', parseLinkSpeed), 'max_link_speed of the port above');
-  out.put(pcie.bandwidth, scaled(first(table, 'pcie_bandwidth_inst'), 1e9), GM);
-  const sum = counter(context, pcie.bandwidthAccumulator, 'pcie_bandwidth', table?.big('pcie_bandwidth_acc'), {
-    width: 64,
-    maxRate: 1e7,
-  });
-  out.put(pcie.bandwidthAccumulator, sum, GM);
-  const inTable = counter(context, pcie.replays, 'pcie_replays', table?.big('pcie_replay_count_acc'), {
-    width: 64,
-    maxRate: ERROR_RATE,
-  });
-  out.put(pcie.replays, inTable ?? raw.parse('pcie_replay_count', parseBig), 'pcie_replay_count');
-  for (const [field, quantity] of COUNTERS) {
-    const width = table?.width(field) === 8 ? 64 : 32;
-    const value = counter(context, quantity, field, table?.big(field), { width, maxRate: ERROR_RATE });
-    out.put(quantity, value, GM);
-  }
   for (const [file, severity] of AER) {
     const errors = raw.parse(file, parseAer);
     if (errors !== undefined) for (const [error, count] of errors) out.put(pcie.aer, count, file, severity, error);
   }
   states(out, pcie.powerState, POWER_STATES, raw.parse('power_state', parseWord), 'power_state');
-  const runtime = raw.parse('power/runtime_status', parseWord);
-  states(out, pcie.runtimeState, RUNTIME_STATES, runtime, 'power/runtime_status');
 }
 
 function positive(value: number | undefined): number | undefined {

@@ -1,4 +1,5 @@
 import { power } from '../../model/quantities/power.ts';
+import type { Quantity } from '../../model/quantities/quantity.ts';
 import { energyDocumented } from '../chips.ts';
 import { parseNpmStatus, parseWatts } from '../formats/board.ts';
 import {
@@ -10,7 +11,7 @@ import {
   parseProfileMode,
 } from '../formats/perf.ts';
 import { parseBig } from '../formats/scalar.ts';
-import { type Context, counter, divided, states, uint } from './context.ts';
+import { type Context, divided, states, uint } from './context.ts';
 
 const MAX_WATTS = 5000;
 const SOURCES = ['average', 'instantaneous'];
@@ -44,9 +45,8 @@ export function resolvePower(context: Context): void {
   out.put(power.power, reading?.watts, reading?.source ?? '');
   states(out, power.powerSource, SOURCES, reading?.kind, reading?.source ?? '');
   if (energyDocumented(card.model.family) && reading !== undefined) {
-    const raw64 = table?.big('energy_accumulator');
-    const ticks = counter(context, power.energy, 'energy', raw64, { width: 64, maxRate: MAX_WATTS * 65536 });
-    out.put(power.energy, ticks === undefined ? undefined : joules(BigInt(ticks)), 'gpu_metrics');
+    const ticks = rawTicks(table);
+    out.count(power.energy, ticks, 'gpu_metrics', { width: 64, maxRate: MAX_WATTS * 65536 }, joules);
   }
   caps(context);
   board(context);
@@ -54,24 +54,27 @@ export function resolvePower(context: Context): void {
 }
 
 /** 2^-16 J a step, in two parts so that a large accumulator keeps its fraction. */
-function joules(ticks: bigint): number {
+function joules(ticks: number | bigint): number {
+  if (typeof ticks === 'number') return ticks / 65536;
   return Number(ticks >> 16n) + Number(ticks & 0xffffn) / 65536;
 }
 
-function caps({ raw, tableFirst, out }: Context): void {
-  const put = (quantity: (typeof power)[keyof typeof power], file: string, zeroIsValue: boolean): void => {
-    const watts = microwatts(uint(raw, `hwmon/${file}`));
-    if (watts !== 0 || zeroIsValue) out.put(quantity, watts, `hwmon ${file}`);
-  };
+/** The accumulator as it stands in the table: a number while that is exact. */
+function rawTicks(table: Context['table']): number | bigint | undefined {
+  const ticks = table?.big('energy_accumulator');
+  return ticks !== undefined && ticks <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(ticks) : ticks;
+}
+
+function cap({ raw, out }: Context, quantity: Quantity, file: string, zeroIsValue: boolean): void {
+  const watts = microwatts(uint(raw, `hwmon/${file}`));
+  if (watts !== 0 || zeroIsValue) out.put(quantity, watts, `hwmon ${file}`);
+}
+
+function caps(context: Context): void {
+  const { raw, tableFirst, out } = context;
   // A secondary die shows 0: it has no limit of its own. As lower end 0 is what the driver says.
-  put(power.cap, 'power1_cap', !tableFirst);
-  put(power.capMax, 'power1_cap_max', !tableFirst);
-  put(power.capDefault, 'power1_cap_default', !tableFirst);
-  put(power.capMin, 'power1_cap_min', true);
-  put(power.cap2, 'power2_cap', false);
-  put(power.cap2Min, 'power2_cap_min', true);
-  put(power.cap2Max, 'power2_cap_max', false);
-  put(power.cap2Default, 'power2_cap_default', false);
+  cap(context, power.cap, 'power1_cap', !tableFirst);
+  cap(context, power.cap2, 'power2_cap', false);
   const power2 = microwatts(uint(raw, 'hwmon/power2_average') ?? uint(raw, 'hwmon/power2_input'));
   out.put(power.power2, power2, 'hwmon power2_average');
 }
@@ -92,6 +95,17 @@ function board({ raw, out }: Context): void {
 function modes({ raw, out }: Context): void {
   const level = 'power_dpm_force_performance_level';
   states(out, power.perfLevel, PERF_LEVELS, raw.parse(level, parsePerfLevel), level);
+}
+
+/** Ends of the limits and modes that nobody changes within seconds. */
+export function resolvePowerSlow(context: Context): void {
+  const { raw, tableFirst, out } = context;
+  cap(context, power.capMax, 'power1_cap_max', !tableFirst);
+  cap(context, power.capDefault, 'power1_cap_default', !tableFirst);
+  cap(context, power.capMin, 'power1_cap_min', true);
+  cap(context, power.cap2Max, 'power2_cap_max', false);
+  cap(context, power.cap2Min, 'power2_cap_min', true);
+  cap(context, power.cap2Default, 'power2_cap_default', false);
   states(out, power.dpmState, POWER_STATES, raw.parse('power_dpm_state', parsePowerState), 'power_dpm_state');
   const profiles = raw.parse('pp_power_profile_mode', parseProfileMode);
   const names = profiles?.choices.map((choice) => choice.name) ?? [];

@@ -9,11 +9,20 @@ import {
 } from '../formats/ras.ts';
 import type { Context } from './context.ts';
 
-const ERR_COUNT = /^ras\/(\w+)_err_count$/;
+/** Drivers that use the ACA framework (accelerator check architecture) have aca_BLOCK instead, with the same lines. */
+const ERR_COUNT = /^ras\/(?:(\w+)_err_count|aca_(\w+))$/;
+
+/** Event counts are cheap to read and come with every pass. */
+export function resolveRasEvents({ raw, out }: Context): void {
+  for (const event of raw.parse('ras/event_state', parseEventState)?.events ?? []) {
+    out.put(ras.events, event.count, 'ras/event_state', event.name);
+  }
+}
 
 export function resolveRas({ raw, out }: Context): void {
   for (const name of raw.names()) {
-    const block = ERR_COUNT.exec(name)?.[1];
+    const [, counted, aca] = ERR_COUNT.exec(name) ?? [];
+    const block = counted ?? aca;
     if (block === undefined) continue;
     const counts = raw.parse(name, parseErrCount);
     if (counts === undefined) continue;
@@ -29,9 +38,6 @@ export function resolveRas({ raw, out }: Context): void {
   out.put(ras.badPages, pages?.reserved, 'ras/gpu_vram_bad_pages', 'retired');
   out.put(ras.badPages, pages?.pending, 'ras/gpu_vram_bad_pages', 'pending');
   out.put(ras.badPages, pages?.unreservable, 'ras/gpu_vram_bad_pages', 'unreservable');
-  for (const event of raw.parse('ras/event_state', parseEventState)?.events ?? []) {
-    out.put(ras.events, event.count, 'ras/event_state', event.name);
-  }
   const features = raw.parse('ras/features', parseFeatureMask);
   const version = raw.parse('ras/version', parseRasVersion);
   const schema = raw.parse('ras/schema', parseSchema);

@@ -3,17 +3,19 @@ import { resolveApu } from './apu.ts';
 import { resolveClocks } from './clocks.ts';
 import { resolveAccumulators, resolveBusy, resolvePartitions } from './compute.ts';
 import type { Context, Resolver } from './context.ts';
-import { resolveMemory } from './memory.ts';
-import { resolvePartitionInfo } from './partition.ts';
-import { resolvePcie } from './pcie.ts';
-import { resolvePower } from './power.ts';
-import { resolveRas } from './ras.ts';
-import { resolveThermal } from './thermal.ts';
+import { resolveMemory, resolveMemorySizes } from './memory.ts';
+import { resolvePartitionInfo, resolvePartitionModes } from './partition.ts';
+import { resolvePcie, resolvePcieSlow } from './pcie.ts';
+import { resolvePower, resolvePowerSlow } from './power.ts';
+import { resolveRas, resolveRasEvents } from './ras.ts';
+import { resolveThermal, resolveThermalLimits } from './thermal.ts';
 import { resolveThrottleBits } from './throttle.ts';
-import { resolveXgmi } from './xgmi.ts';
+import { resolveXgmi, resolveXgmiSlow } from './xgmi.ts';
+
+type Listed = readonly (readonly [group: Group, resolver: Resolver])[];
 
 /** Raw files to readings, one resolver a subject. Which source wins is decided in these functions and nowhere else. */
-export const RESOLVERS: readonly (readonly [group: Group, resolver: Resolver])[] = [
+export const LIVE: Listed = [
   ['compute', resolveBusy],
   ['compute', resolveAccumulators],
   ['partition', resolvePartitions],
@@ -24,9 +26,20 @@ export const RESOLVERS: readonly (readonly [group: Group, resolver: Resolver])[]
   ['thermal', resolveThermal],
   ['throttle', resolveThrottleBits],
   ['clocks', resolveClocks],
+  ['ras', resolveRasEvents],
+  ['partition', resolvePartitionModes],
+  ['apu', resolveApu],
+];
+
+/** Those whose files are read seldom: run when one of them was. */
+export const SLOW: Listed = [
+  ['memory', resolveMemorySizes],
+  ['pcie', resolvePcieSlow],
+  ['xgmi', resolveXgmiSlow],
+  ['power', resolvePowerSlow],
+  ['thermal', resolveThermalLimits],
   ['ras', resolveRas],
   ['partition', resolvePartitionInfo],
-  ['apu', resolveApu],
 ];
 
 export interface ResolveReport {
@@ -37,9 +50,9 @@ export interface ResolveReport {
   troubled: Set<Group>;
 }
 
-/** Runs all resolvers on one card; `report` collects over cards. */
-export function resolve(context: Context, now: () => number, report: ResolveReport): void {
-  for (const [group, resolver] of RESOLVERS) {
+/** Runs resolvers on one card; `report` collects over cards. */
+export function resolve(resolvers: Listed, context: Context, now: () => number, report: ResolveReport): void {
+  for (const [group, resolver] of resolvers) {
     const start = now();
     try {
       resolver(context);

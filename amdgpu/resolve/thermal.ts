@@ -28,13 +28,22 @@ const TABLE_STACKS: readonly (readonly [field: string, sensor: string])[] = [
 ];
 const PWM_MODES = ['full_speed', 'manual', 'automatic'];
 const GM = 'gpu_metrics';
+/** All ones of the sensor's 16 bits: the fan stands still or cannot be read. */
+const NO_FAN_READING = 65535;
 
 export function resolveThermal(context: Context): void {
   temperatures(context);
-  limits(context);
   fans(context);
   voltages(context);
   boards(context);
+}
+
+/** Limits: the chip's own, read at discovery. */
+export function resolveThermalLimits(context: Context): void {
+  const { raw, out } = context;
+  limits(context);
+  out.put(thermal.fanMin, uint(raw, 'hwmon/fan1_min'), 'hwmon fan1_min');
+  out.put(thermal.fanMax, uint(raw, 'hwmon/fan1_max'), 'hwmon fan1_max');
 }
 
 function temperatures({ raw, table, tableFirst, card, out }: Context): void {
@@ -87,15 +96,15 @@ function limits({ raw, out }: Context): void {
   }
 }
 
-function fans({ raw, table, out }: Context): void {
+function fans({ raw, table, tableFirst, out }: Context): void {
   const max = uint(raw, 'hwmon/fan1_max');
   const rpm = uint(raw, 'hwmon/fan1_input');
-  // 65535 is "no reading", and so is anything far above what the fan can do.
-  if (rpm !== undefined && max !== undefined && max > 0 && rpm > 2 * max) {
+  if (rpm === NO_FAN_READING) out.miss(thermal.fan, 'absent', 'hwmon fan1_input');
+  else if (rpm !== undefined && max !== undefined && max > 0 && rpm > 2 * max) {
     out.miss(thermal.fan, 'implausible', 'hwmon fan1_input');
-  } else out.put(thermal.fan, rpm, 'hwmon fan1_input');
-  out.put(thermal.fanMin, uint(raw, 'hwmon/fan1_min'), 'hwmon fan1_min');
-  out.put(thermal.fanMax, max, 'hwmon fan1_max');
+  } else if (rpm !== undefined) out.put(thermal.fan, rpm, 'hwmon fan1_input');
+  // Instinct tables hold 0 here, and the modules have no fan.
+  else if (!tableFirst) out.put(thermal.fan, table?.num('current_fan_speed'), GM);
   out.put(thermal.fanTarget, uint(raw, 'hwmon/fan1_target'), 'hwmon fan1_target');
   const pwm = uint(raw, 'hwmon/pwm1');
   const scale = uint(raw, 'hwmon/pwm1_max') ?? 255;

@@ -4,26 +4,24 @@ import { ioLink } from '../formats/kfd.ts';
 import { parsePolicy } from '../formats/perf.ts';
 import { parseWord } from '../formats/scalar.ts';
 import { parseNumHops, parseNumLinks, parsePortNum, parseXgmiError, parseXgmiId } from '../formats/xgmi.ts';
-import type { KfdNode, Properties } from '../kfd.ts';
-import { type Context, counter, first, scaled, states } from './context.ts';
+import type { Properties } from '../kfd.ts';
+import { type Context, first, indexLabel, rawCounters, scaled, states } from './context.ts';
 
 const GM = 'gpu_metrics';
 /** The unit of the fields is KB, and no source says whether of 1000 or of 1024 bytes. */
-const KILOBYTE = 1024n;
+const KILOBYTE = 1024;
 /** Above what any link moves (KB a second): such a step is a torn value. */
-const MAX_KILOBYTES = 1e9;
+const LINK_LIMITS = { width: 64, maxRate: 1e9 } as const;
 const LINK_STATES = ['down', 'up', 'disabled'];
 
 export function resolveXgmi(context: Context): void {
-  const { raw, table, out } = context;
+  const { table, out } = context;
   for (const [field, quantity] of [
     ['xgmi_read_data_acc', xgmi.read],
     ['xgmi_write_data_acc', xgmi.write],
   ] as const) {
-    table?.bigs(field)?.forEach((value, link) => {
-      const key = `${field}|${link}`;
-      const total = counter(context, quantity, key, value, { width: 64, maxRate: MAX_KILOBYTES });
-      out.put(quantity, total === undefined ? undefined : BigInt(total) * KILOBYTE, GM, String(link));
+    rawCounters(table?.nums(field), () => table?.bigs(field))?.forEach((value, link) => {
+      out.count(quantity, value, GM, LINK_LIMITS, bytes, indexLabel(link));
     });
   }
   out.put(xgmi.linkWidth, first(table, 'xgmi_link_width'), GM);
@@ -31,6 +29,11 @@ export function resolveXgmi(context: Context): void {
   table?.nums('xgmi_link_status')?.forEach((value, link) => {
     if (value !== undefined) states(out, xgmi.linkState, LINK_STATES, LINK_STATES[value], GM, String(link));
   });
+}
+
+/** Who is connected to whom, and errors that a read of its own timer found. */
+export function resolveXgmiSlow(context: Context): void {
+  const { raw, out } = context;
   raw.parse('xgmi_num_hops', parseNumHops)?.forEach((hops, position) => {
     out.put(xgmi.hops, hops, 'xgmi_num_hops', String(position));
   });
@@ -46,6 +49,12 @@ export function resolveXgmi(context: Context): void {
   states(out, xgmi.powerPolicy, policies?.map((choice) => choice.name) ?? [], policy, 'pm_policy/xgmi_plpd');
   hive(context);
   errors(context);
+}
+
+/** Exact: beyond 2^53 bytes as a bigint. */
+function bytes(kilobytes: number | bigint): number | bigint {
+  const product = Number(kilobytes) * KILOBYTE;
+  return Number.isSafeInteger(product) ? product : BigInt(kilobytes) * BigInt(KILOBYTE);
 }
 
 function hive({ raw, kfd, out }: Context): void {
@@ -72,30 +81,30 @@ function errors({ raw, memory, out }: Context): void {
   }
 }
 
-/** Direct links of the topology; `place` tells which card and partition a node number is. */
-export function resolveLinks(
-  context: Context,
-  place: (node: number) => { gpu: string; partition: string } | undefined,
-): void {
-  for (const node of context.kfd) {
-    links(context, node, node.ioLinks, place, xgmi.ioLink, xgmi.ioLinkBandwidth);
-    links(context, node, node.p2pLinks, place, xgmi.p2pLink, undefined);
-  }
+/**
+ * Direct links of the topology, card to card and card to CPU. Partitions of a card share its links: those between two of
+ * its own, and the repetitions of one link for each pair of partitions, are left out (64 partitions list 4,000).
+ * `peer` tells which card a node number is the first partition of.
+ */
+export function resolveLinks(context: Context, peer: (node: number) => string | undefined): void {
+  const node = context.kfd[0];
+  if (node === undefined) return;
+  links(context, node.ioLinks, peer, xgmi.ioLink, xgmi.ioLinkBandwidth);
+  links(context, node.p2pLinks, peer, xgmi.p2pLink, undefined);
 }
 
 function links(
-  { out }: Context,
-  node: KfdNode,
+  { out, card }: Context,
   properties: readonly Properties[],
-  place: (node: number) => { gpu: string; partition: string } | undefined,
+  peer: (node: number) => string | undefined,
   weight: Quantity,
   bandwidth: Quantity | undefined,
 ): void {
   for (const one of properties) {
     const link = ioLink(one);
-    if (link === undefined) continue;
-    const peer = place(link.to) ?? { gpu: 'cpu', partition: '' };
-    const labels = [link.kind ?? 'other', peer.gpu, peer.partition, String(node.partition)];
+    const to = link === undefined ? undefined : peer(link.to);
+    if (link === undefined || to === undefined || to === String(card.gpu)) continue;
+    const labels = [link.kind ?? 'other', to];
     out.put(weight, link.weight, 'kfd io_links', ...labels);
     if (bandwidth !== undefined) out.put(bandwidth, link.maxBandwidth, 'kfd io_links', ...labels);
   }

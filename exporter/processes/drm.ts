@@ -17,7 +17,7 @@ export interface DrmScan {
   /** Nothing went unanswered. */
   complete: boolean;
   descriptors: DrmDescriptor[];
-  /** Processes whose descriptors could be seen; a client that none of its holders shows any more is closed. */
+  /** Processes all of whose descriptors could be read; a client that none of its holders shows any more is closed. */
   seen: Set<number>;
   /** Processes that have /dev/kfd open. */
   computing: Set<number>;
@@ -53,6 +53,8 @@ export async function scanDrm(ask: Ask, procfs: string, pids: readonly number[])
   files.forEach((file, i) => {
     const text = texts[i];
     if (text === undefined) scan.complete = false;
+    // Only a descriptor that is gone is closed; one that cannot be read now may be read again.
+    if (typeof text !== 'string' && text !== constants.errno.ENOENT) scan.seen.delete(file.pid);
     if (typeof text !== 'string') return;
     const client = parseFdinfo(text);
     // Other drivers' nodes lie in the same directory.

@@ -66,7 +66,7 @@ export class Observer {
     );
     const rows = rowsOf({
       kfd: compute,
-      clients: this.#clients(drm, places, ofProc, full),
+      clients: this.#clients(drm, places, ofProc, full ? new Set(pids) : undefined),
       placeOf: (gpuId) => places.ofKfd(gpuId),
       olderQueueTypes: this.#olderQueueTypes,
       computing: this.host.foreign ? drm.computing : new Set(),
@@ -113,15 +113,17 @@ export class Observer {
     return { ofKfd: foreign ? (pid) => this.#foreignIds.resolve(pid, {}) : ofProc, ofProc };
   }
 
-  #clients(drm: DrmScan, places: Places, identityOf: IdentityOf, full: boolean): Found['clients'] {
+  /** `all`: every process there is, where all were looked at. */
+  #clients(drm: DrmScan, places: Places, identityOf: IdentityOf, all: Set<number> | undefined): Found['clients'] {
     const isOlder = (pid: number, than: number): boolean => {
       const [a, b] = [identityOf(pid).start, identityOf(than).start];
       return a !== undefined && b !== undefined && a !== b ? a < b : pid < than;
     };
     const placeOf = ({ client, renderMinor }: UniqueClient) => places.ofDrm(client.pci, renderMinor);
     const unique = uniqueClients(drm.descriptors, (key) => this.drmTotals.ownerOf(key), isOlder);
-    const whole = full && drm.complete;
-    this.drmTotals.update(unique, identityOf, placeOf, whole, ({ pid }) => whole || drm.seen.has(pid));
+    const whole = all !== undefined && drm.complete;
+    const closed = ({ pid }: Identity) => drm.seen.has(pid) || (whole && !all.has(pid));
+    this.drmTotals.update(unique, identityOf, placeOf, whole, closed);
     return unique.map((client) => ({ unique: client, identity: identityOf(client.pid), place: placeOf(client) }));
   }
 

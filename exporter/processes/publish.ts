@@ -106,6 +106,8 @@ export function seriesOf(row: Row, extras: RowExtras): Series[] {
   add(quantities.evictedVram, row.evictedVram, FDINFO);
   add(quantities.requestedVram, row.requestedVram, FDINFO);
   add(quantities.requestedGtt, row.requestedGtt, FDINFO);
+  add(quantities.evictedVisibleVram, row.evictedVisibleVram, FDINFO);
+  add(quantities.requestedVisibleVram, row.requestedVisibleVram, FDINFO);
   for (const [engine, busy] of extras.engines) add(quantities.engine, seconds(busy), FDINFO, engine);
   add(quantities.sdma, time(row.sdma), KFD);
   add(quantities.evicted, time(row.evicted), KFD);

@@ -20,6 +20,8 @@ export interface Row {
   evictedVram?: number;
   requestedVram?: number;
   requestedGtt?: number;
+  evictedVisibleVram?: number;
+  requestedVisibleVram?: number;
   sdma?: bigint;
   evicted?: bigint;
   faults?: number;
@@ -137,6 +139,8 @@ function addClient(row: Row, { client }: UniqueClient, vramIsTold: boolean, shar
   add(row, 'evictedVram', client.amd.evictedVram);
   add(row, 'requestedVram', client.amd.requestedVram);
   add(row, 'requestedGtt', client.amd.requestedGtt);
+  add(row, 'evictedVisibleVram', client.amd.evictedVisibleVram);
+  add(row, 'requestedVisibleVram', client.amd.requestedVisibleVram);
 }
 
 function heldIn(client: DrmClient, region: string): number | undefined {
@@ -144,7 +148,14 @@ function heldIn(client: DrmClient, region: string): number | undefined {
   return memory ?? resident;
 }
 
-type Bytes = 'cpu' | 'sharedVram' | 'evictedVram' | 'requestedVram' | 'requestedGtt';
+type Bytes =
+  | 'cpu'
+  | 'sharedVram'
+  | 'evictedVram'
+  | 'requestedVram'
+  | 'requestedGtt'
+  | 'evictedVisibleVram'
+  | 'requestedVisibleVram';
 
 function add(row: Row, key: Bytes, value: number | undefined): void {
   if (value !== undefined) row[key] = (row[key] ?? 0) + value;

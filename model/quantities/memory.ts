@@ -19,7 +19,7 @@ export const memory = group('memory', {
     kind: 'gauge',
     rows: ['M2', 'D9'],
     cadence: 'fast',
-    sources: ['mem_info_vram_used', 'kfd mem_banks used_memory'],
+    sources: ['mem_info_vram_used'],
     help: 'Video memory in use on the whole socket, allocations of every process and the driver.',
   },
   visibleVramSize: {
@@ -84,14 +84,14 @@ export const memory = group('memory', {
     partitioned: true,
   },
   busWidth: {
-    key: 'vram_bus_width_bits',
+    key: 'vram_bus_width',
     labels: [],
     unit: 'none',
     kind: 'gauge',
     rows: ['I13'],
     cadence: 'static',
     sources: ['kfd mem_banks/*/properties width'],
-    help: 'Width of the memory bus in bits.',
+    help: 'Data lines of the memory bus, in bits.',
     partitioned: true,
   },
   vramClockMax: {

@@ -32,7 +32,7 @@ export const ras = group('ras', {
       'R22',
     ],
     cadence: 'slow',
-    sources: ['ras/*_err_count'],
+    sources: ['ras/*_err_count', 'ras/aca_*'],
     help: 'Hardware errors by block since driver load. The read clears hardware state, so it is done slowly and by one reader.',
   },
   badPages: {
@@ -50,7 +50,7 @@ export const ras = group('ras', {
     labels: ['event'],
     unit: 'none',
     kind: 'counter',
-    rows: ['R28', 'R30'],
+    rows: ['R28'],
     cadence: 'scrape',
     sources: ['ras/event_state'],
     help: 'Error events that the driver handled.',

@@ -53,7 +53,7 @@ export const thermal = group('thermal', {
     kind: 'gauge',
     rows: ['T30'],
     cadence: 'scrape',
-    sources: ['hwmon fan1_input'],
+    sources: ['hwmon fan1_input', 'gpu_metrics current_fan_speed'],
     help: 'Fan speed; 0 is a fan that stands still, a card without a fan has no series.',
     plausible: [0, 20000],
   },

@@ -120,6 +120,16 @@ describe('a node without processes', () => {
     expect([...collector.readings('').toMap()]).toEqual([]);
   });
 
+  it('has none on GPUs that are hidden from us, though a runtime opened them', async () => {
+    node.process(50);
+    node.compute(50, 26273, { vram: MIB });
+    node.compute(50, 999, { vram: 0, sdma: 0 });
+    const { collector, scan } = collect();
+    await scan();
+    expect(collector.list().map(({ pci }) => pci)).toEqual([A]);
+    expect([...collector.readings('').toMap()]).toEqual([]);
+  });
+
   it('has none told where neither KFD nor /proc can be read', async () => {
     const { value, reason, scan, collector } = collect({ paths: { sysfs: '/nonexistent', procfs: '/nonexistent' } });
     await scan();
@@ -448,6 +458,7 @@ describe('a scan', () => {
     expect(collector.success).toBe(true);
     expect(value(A, quantities.sumVram)).toBe(51 * MIB);
     expect(value(A, quantities.count)).toBe(1);
+    expect(collector.list().map(({ pid }) => pid)).toEqual([51]);
   });
 
   it('is made of slices for the process lane alone, and of no path twice', async () => {
@@ -480,6 +491,23 @@ describe('a scan', () => {
     expect(collector.success).toBe(true);
     expect(value(A, quantities.sumVram)).toBe(2 * MIB);
     expect(value(A, quantities.sumSdma)).toBe(0);
+  });
+
+  it('that misses a DRM client looks for it again, and counts nothing of it twice', async () => {
+    node.process(50);
+    node.open(50, 3, { pdev: A, id: 1, vram: MIB, engines: { gfx: 1e9 } });
+    const { pool, value, reason, scan } = collect();
+    await scan();
+    pool.silent = (path) => path.includes('/fdinfo/');
+    await scan(1000);
+    expect(reason(A, quantities.sumGtt)).toBe('timeout');
+    pool.silent = (path) => path.endsWith('/fd');
+    await scan(1000);
+    pool.silent = () => false;
+    await scan(1000);
+    expect(value(A, quantities.sumVram)).toBe(MIB);
+    expect(value(A, quantities.engine, '50', 'job50', 'gfx', '0')).toBe(1);
+    expect(value(A, quantities.sumEngine, 'gfx')).toBe(0);
   });
 
   it('that is asked for twice at once is one', async () => {

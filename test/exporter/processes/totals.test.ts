@@ -136,7 +136,7 @@ describe('sums of DRM clients', () => {
       );
     const sum = () => totals.engines(PCI).get('gfx') ?? 0n;
     const own = (who: Identity) => totals.enginesOf(who, place).get('gfx') ?? 0n;
-    return { update, sum, own };
+    return { totals, update, sum, own };
   };
 
   it('leave out what was used before the first look; the process itself shows all of it', () => {
@@ -160,6 +160,22 @@ describe('sums of DRM clients', () => {
     update([clientOf(5n, 1000n), clientOf(6n, 100n)]);
     update([clientOf(6n, 150n)]);
     expect([sum(), own(owner)]).toEqual([1150n, 1150n]);
+  });
+
+  it('forget closed clients, and none that only was not met', () => {
+    const { totals, update } = harness();
+    update([clientOf(5n, 1000n), clientOf(6n, 100n)]);
+    const closed = false;
+    totals.update(
+      [],
+      () => owner,
+      () => place,
+      false,
+      () => closed,
+    );
+    expect([totals.ownerOf('5'), totals.ownerOf('6')]).toEqual([7, 7]);
+    update([clientOf(6n, 100n)]);
+    expect([totals.ownerOf('5'), totals.ownerOf('6')]).toEqual([undefined, 7]);
   });
 
   it('clamp a step back until the old value is passed', () => {
