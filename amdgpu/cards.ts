@@ -63,6 +63,27 @@ export function comparePci(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** Whether a card is where it was and as it was, so that what is known of it stays. */
+export function sameFound(a: FoundCard, b: FoundCard): boolean {
+  return sameDevice(a.device, b.device) && sameCard(a, b);
+}
+
+function sameDevice(a: Device | undefined, b: Device | undefined): boolean {
+  if (a === undefined || b === undefined || a === b) return a === b;
+  if (a.dir !== b.dir || a.cardMinor !== b.cardMinor || a.renderMinor !== b.renderMinor) return false;
+  return sameEntries(a.files, b.files) && a.statics.equals(b.statics);
+}
+
+function sameCard(a: FoundCard, b: FoundCard): boolean {
+  const where = ({ card, kfd }: FoundCard): string =>
+    JSON.stringify([card.model, card.package, card.partitions, kfd.map(({ node, gpuId }) => [node, gpuId])]);
+  return where(a) === where(b) && sameEntries(a.xcpDirs, b.xcpDirs);
+}
+
+function sameEntries<K>(a: ReadonlyMap<K, string>, b: ReadonlyMap<K, string>): boolean {
+  return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+}
+
 function joinKfd(
   devices: readonly Device[],
   nodes: readonly KfdNode[],
@@ -134,7 +155,7 @@ function found(
   const xcpDirs = new Map<number, string>();
   const partitions = kfd.map((node): Partition => {
     const xcp = survey.xcps.find((x) => x.renderMinor !== undefined && x.renderMinor === node.renderMinor);
-    if (xcp !== undefined) xcpDirs.set(node.partition, xcp.dir);
+    if (xcp?.hasMetrics === true) xcpDirs.set(node.partition, xcp.dir);
     return {
       number: node.partition,
       kfdNode: node.node,

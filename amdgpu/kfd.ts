@@ -3,6 +3,7 @@ import { parseUint, parseWord } from './formats/scalar.ts';
 import type { LanePool } from './lanes/pool.ts';
 import type { Entry, FileResult, Item } from './lanes/protocol.ts';
 import type { Paths } from './paths.ts';
+import { isOurFault } from './raw.ts';
 
 export type Properties = ReadonlyMap<string, bigint>;
 
@@ -19,25 +20,33 @@ export interface KfdNode {
   partition: number;
   renderMinor?: number;
   memBanks: Properties[];
+  /** File with the bytes in use of its video memory; out-of-tree and old drivers only. */
+  usedMemory?: string;
   ioLinks: Properties[];
   p2pLinks: Properties[];
   caches: Properties[];
 }
 
-const ASK = 3000;
+export interface Topology {
+  nodes: KfdNode[];
+  complete: boolean;
+}
+
+const ASK = 2000;
 const SUBS = ['mem_banks', 'io_links', 'p2p_links', 'caches'] as const;
 
 /**
  * Reads the topology's GPU nodes; CPU nodes are left out. Nodes that a device cgroup hides (EPERM) are left out too.
+ * Not complete where some of it did not answer: its lock can be held by a reset that hangs.
  * Source: torvalds/linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c.
  */
-export async function surveyKfd(pool: LanePool, paths: Paths, nodes: Entry[]): Promise<KfdNode[]> {
+export async function surveyKfd(pool: LanePool, paths: Paths, nodes: Entry[]): Promise<Topology> {
   const base = `${paths.sysfs}/class/kfd/kfd/topology/nodes`;
   const numbers = nodes
     .filter((entry) => /^\d+$/.test(entry.name))
     .map((entry) => Number(entry.name))
     .sort((a, b) => a - b);
-  if (numbers.length === 0) return [];
+  if (numbers.length === 0) return { nodes: [], complete: true };
   const dirs = numbers.map((n) => `${base}/${n}`);
   const heads = await ask(
     pool,
@@ -48,7 +57,7 @@ export async function surveyKfd(pool: LanePool, paths: Paths, nodes: Entry[]): P
     .map((node, i) => ({ node, dir: dirs[i] as string }))
     .filter((one): one is { node: KfdNode; dir: string } => one.node !== undefined);
   const lists = await pool.run(
-    found.map(({ dir }) => ({ owner: 'node', item: { op: 'list', dirs: SUBS.map((sub) => `${dir}/${sub}`) } })),
+    found.map(({ dir }) => ({ owner: 'kfd', item: { op: 'list', dirs: SUBS.map((sub) => `${dir}/${sub}`) } })),
     ASK,
   );
   const details = await ask(
@@ -61,7 +70,15 @@ export async function surveyKfd(pool: LanePool, paths: Paths, nodes: Entry[]): P
       if (text !== undefined) listOf(node, file.sub).push(parseProperties(text));
     });
   });
-  return found.map(({ node }) => node);
+  const used = found.map(({ dir }) => `${dir}/mem_banks/0/used_memory`);
+  const answers = await ask(pool, used.length === 0 ? [] : [{ op: 'read', files: used }]);
+  const listed = lists.every((list) => list.op === 'list' && !list.dirs.some(isOurFault));
+  const complete = listed && !heads.includes(undefined) && !details.includes(undefined);
+  const gpus = found.map(({ node }, i) => ({
+    ...node,
+    ...(textOf(answers[0]?.[i]) === undefined ? {} : { usedMemory: used[i] as string }),
+  }));
+  return { nodes: gpus, complete };
 }
 
 function nodeOf(number: number, files: readonly FileResult[]): KfdNode | undefined {
@@ -113,10 +130,12 @@ function listOf(node: KfdNode, sub: (typeof SUBS)[number]): Properties[] {
 
 async function ask(pool: LanePool, items: Item[]): Promise<(readonly FileResult[] | undefined)[]> {
   const outcomes = await pool.run(
-    items.map((item) => ({ owner: 'node', item })),
+    items.map((item) => ({ owner: 'kfd', item })),
     ASK,
   );
-  return outcomes.map((outcome) => (outcome.op === 'read' ? outcome.files : undefined));
+  return outcomes.map((outcome) =>
+    outcome.op === 'read' && !outcome.files.some(isOurFault) ? outcome.files : undefined,
+  );
 }
 
 function textOf(result: FileResult | undefined): string | undefined {

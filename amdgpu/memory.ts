@@ -3,7 +3,7 @@
  * rising and a torn value is not believed, and when the firmware last took a new sample.
  */
 export interface CounterLimits {
-  /** Width of the field in bits; a drop from the upper half is a wrap only for narrow ones. */
+  /** Width of the field in bits; only narrow ones are taken to wrap. */
   width: 32 | 64;
   /** Fastest that it can rise, in its own unit a second. */
   maxRate: number;
@@ -16,11 +16,11 @@ export interface CounterState {
   wraps: number;
   /** With the wraps; undefined where the newest value is not believed. */
   total: number | bigint | undefined;
-  /** A jump that was not believed; believed when the next reading confirms it. */
+  /** A jump or fall that was not believed; believed when the next reading confirms it. */
   doubted: { raw: number | bigint; at: number } | undefined;
 }
 
-const HALF_32 = 2 ** 31;
+const TWO_32 = 2 ** 32;
 
 /** Takes the next raw value of a counter. The state is changed in place: one a series lives as long as the card. */
 export function follow(
@@ -30,18 +30,22 @@ export function follow(
   limits: CounterLimits,
 ): CounterState {
   if (state === undefined) return { raw, at, wraps: 0, total: raw, doubted: undefined };
-  const rise = difference(state.raw, raw);
-  if (rise > ceiling(limits.maxRate, at - state.at) && !confirms(state.doubted, raw, at, limits)) {
+  const most = ceiling(limits.maxRate, at - state.at);
+  const step = difference(state.raw, raw);
+  // A narrow field that fell has wrapped if that is a rise it can have made; every other fall is a restart or a torn value.
+  const wrapped = step < 0 && limits.width === 32 && step + TWO_32 <= most;
+  const believed = wrapped || (step >= 0 && step <= most);
+  if (!believed && !confirms(state.doubted, raw, at, limits)) {
     state.doubted = { raw, at };
     state.total = undefined;
     return state;
   }
-  // Falling from the upper half to the lower one is a wrap; any other fall is a restart, which is legal and begins anew.
-  if (rise < 0) state.wraps = limits.width === 32 && state.raw >= HALF_32 && raw < HALF_32 ? state.wraps + 1 : 0;
+  if (wrapped) state.wraps += 1;
+  else if (step < 0) state.wraps = 0;
   state.raw = raw;
   state.at = at;
   state.doubted = undefined;
-  state.total = state.wraps === 0 ? raw : Number(raw) + state.wraps * 2 ** 32;
+  state.total = state.wraps === 0 ? raw : Number(raw) + state.wraps * TWO_32;
   return state;
 }
 
@@ -65,6 +69,16 @@ function confirms(
   return difference(doubted.raw, raw) <= ceiling(limits.maxRate, at - doubted.at);
 }
 
+export type ClockVerdict = 'believed' | 'restarted' | 'doubted';
+
+/** Ticks of firmware_timestamp a second, and how far from that our two clocks may make it seem. */
+const FIRMWARE_RATE = 1e8;
+const CLOCK_TOLERANCE = 1.1;
+
+function follows(before: bigint, now: bigint, elapsedMs: number): boolean {
+  return now >= before && Number(now - before) <= ceiling(FIRMWARE_RATE * CLOCK_TOLERANCE, elapsedMs);
+}
+
 /** Firmware time over which the tick is measured. */
 const TICK_WINDOW_S = 10;
 
@@ -73,6 +87,8 @@ export class CardMemory {
   #tickStart: { firmware: bigint; ticks: bigint } | undefined;
   #tick: number | undefined;
   #firmwareTicks: bigint | undefined;
+  #firmwareAt = 0;
+  #doubtedClock: bigint | undefined;
   #sampledAt: number | undefined;
   #restarts = 0;
 
@@ -86,21 +102,41 @@ export class CardMemory {
     return this.#sampledAt;
   }
 
-  /** Takes firmware_timestamp (10 ns ticks); true where it ran backwards: a reset, after which every counter begins anew. */
-  firmwareClock(ticks: bigint, at: number): boolean {
-    const restarted = this.#firmwareTicks !== undefined && ticks < this.#firmwareTicks;
-    if (restarted) {
-      this.#restarts += 1;
-      this.forget();
+  /**
+   * Takes firmware_timestamp (10 ns ticks). A clock that ran backwards is a reset, after which every counter begins anew; one
+   * that ran ahead cannot be. Neither is believed before the next reading goes on from there: half of a 64-bit value that is
+   * read while it is written is 43 seconds off.
+   */
+  firmwareClock(ticks: bigint, at: number): ClockVerdict {
+    const last = this.#firmwareTicks;
+    if (last !== undefined && !follows(last, ticks, at - this.#firmwareAt)) {
+      const doubted = this.#doubtedClock;
+      if (doubted === undefined || !follows(doubted, ticks, at - this.#firmwareAt)) {
+        this.#doubtedClock = ticks;
+        return 'doubted';
+      }
+      if (ticks < last) {
+        this.#restarts += 1;
+        this.forget();
+        this.#setClock(ticks, at);
+        return 'restarted';
+      }
     }
+    this.#setClock(ticks, at);
+    return 'believed';
+  }
+
+  #setClock(ticks: bigint, at: number): void {
     if (ticks !== this.#firmwareTicks) this.#sampledAt = at;
     this.#firmwareTicks = ticks;
-    return restarted;
+    this.#firmwareAt = at;
+    this.#doubtedClock = undefined;
   }
 
   /** The card went away or was reset: what comes next has no history. */
   forget(): void {
     this.#firmwareTicks = undefined;
+    this.#doubtedClock = undefined;
     this.#tickStart = undefined;
     this.#tick = undefined;
   }
@@ -109,8 +145,8 @@ export class CardMemory {
    * Length of one tick of accumulation_counter in seconds, measured against firmware_timestamp; undefined until enough of
    * both has gone by. Measured once and then kept: a length that went on changing would make counters in seconds fall.
    */
-  tick(firmware: bigint, ticks: bigint): number | undefined {
-    if (this.#tick !== undefined) return this.#tick;
+  tick(firmware: bigint | undefined, ticks: bigint): number | undefined {
+    if (this.#tick !== undefined || firmware === undefined) return this.#tick;
     const start = this.#tickStart;
     if (start === undefined || ticks < start.ticks || firmware < start.firmware) {
       this.#tickStart = { firmware, ticks };

@@ -2,12 +2,14 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type OnceLog, onceLog } from '../base/log.ts';
 import type { CardState } from '../model/card.ts';
-import { assemble, Numbering } from './cards.ts';
+import { assemble, Numbering, sameFound } from './cards.ts';
 import { tableFirst } from './chips.ts';
 import { healthOf } from './health.ts';
+import { Inspections } from './inspect.ts';
 import type { LanePool, Outcome, Task } from './lanes/pool.ts';
 import type { Paths } from './paths.ts';
 import { gentleWhenNotNeeded, needed } from './plan.ts';
+import { RawFiles } from './raw.ts';
 import { Readings } from './readings.ts';
 import { CardRecord } from './record.ts';
 import type { Context } from './resolve/context.ts';
@@ -15,7 +17,7 @@ import { resolveInfo } from './resolve/info.ts';
 import { resolveNode } from './resolve/node.ts';
 import { LIVE, type ResolveReport, resolve, SLOW } from './resolve/resolve.ts';
 import { resolveLinks } from './resolve/xgmi.ts';
-import { fingerprint, type Survey, survey, watchItems } from './survey.ts';
+import { fingerprint, type Survey, survey, watchTasks } from './survey.ts';
 import { decodeTable, type Table } from './tables/decode.ts';
 
 export interface NodeOptions {
@@ -43,8 +45,14 @@ export interface Snapshot {
 
 const GENTLE_MS = 10_000;
 const COSTLY_MS = 60_000;
-/** A survey that found a card incomplete (asleep, in reset) is made again after this long. */
-const RETRY_MS = 5_000;
+/** A survey that found something unanswered is made again after this long, and then more and more seldom. */
+const RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 300_000;
+const WATCH_MS = 2_000;
+/** Discovery goes on without cards that take longer to look at; they come when they have answered. */
+const PATIENCE_MS = 500;
+/** How long one costly file may take; some ask every memory channel. */
+const COSTLY_READ_MS = 5_000;
 
 /** The cards of this node as they are now: finds them, reads them through lanes, makes readings of what was read. */
 export class AmdNode {
@@ -52,10 +60,12 @@ export class AmdNode {
   readonly #records = new Map<string, CardRecord>();
   readonly #numbering = new Numbering();
   readonly #once: OnceLog;
+  readonly #inspections: Inspections;
   readonly #node = new Readings();
   #survey: Survey | undefined;
   #surveying: Promise<void> | undefined;
   #surveyedAt = Number.NEGATIVE_INFINITY;
+  #retryMs = RETRY_MS;
   #wanted = false;
   #fingerprint: string | undefined;
   #generation = 0;
@@ -65,6 +75,7 @@ export class AmdNode {
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#once = onceLog(options.log);
+    this.#inspections = new Inspections(options.pool, options.clock, PATIENCE_MS, () => this.rediscover());
   }
 
   /** Finds the cards; from here on the slow files are read on their timer. */
@@ -110,8 +121,7 @@ export class AmdNode {
     const left = (): number => Math.max(1, deadline - (clock.monotonic() - start));
     const report: ResolveReport = { seconds: new Map(), failures: new Map(), troubled: new Set() };
     let changed = await this.#pass(left, report);
-    const incomplete = this.#survey?.devices.some((device) => !device.complete) ?? true;
-    if (incomplete && clock.monotonic() - this.#surveyedAt > RETRY_MS) changed = true;
+    if (!this.#isComplete() && clock.monotonic() - this.#surveyedAt > this.#retryMs) changed = true;
     if (changed || this.#wanted) {
       this.#wanted = false;
       await this.#within(this.#resurvey(), left());
@@ -127,18 +137,27 @@ export class AmdNode {
     };
   }
 
+  #isComplete(): boolean {
+    const now = this.#survey;
+    return now?.answered === true && now.devices.every((device) => device.complete);
+  }
+
   /** One pass over all cards; true where the topology is not what it was. */
   async #pass(left: () => number, report: ResolveReport): Promise<boolean> {
     const { pool, clock, paths } = this.#options;
     const at = clock.now();
-    const tasks: Task[] = watchItems(paths).map((item) => ({ owner: 'node', item }));
+    const tasks: Task[] = watchTasks(paths);
     const handlers: ((outcome: Outcome) => void)[] = tasks.map(() => () => {});
     const again: CardRecord[] = [];
     for (const record of this.#records.values()) {
       record.live.begin(at);
-      if (record.health === 'gone' || record.found.device === undefined) continue;
-      this.#addGentle(record, tasks, handlers, report);
+      if (record.health === 'gone' || record.byTopologyAlone) continue;
       const names = record.planned;
+      if (names.length === 0 && this.#inspections.isLookingAt(record.pci)) {
+        this.#took(record, names, { op: 'timeout' }, at, report);
+        continue;
+      }
+      this.#addGentle(record, tasks, handlers, report);
       tasks.push({ owner: record.pci, item: record.passItem() });
       handlers.push((outcome) => {
         if (this.#took(record, names, outcome, at, report) && !this.#coverFallbacks(record)) again.push(record);
@@ -148,15 +167,16 @@ export class AmdNode {
     const outcomes = await pool.run(tasks, left(), (index, outcome) => handlers[index]?.(outcome));
     if (again.length > 0) await this.#passAgain(again, at, left, report);
     for (const record of this.#records.values()) {
-      if (record.found.device !== undefined || record.health === 'gone') continue;
+      if (!record.byTopologyAlone || record.health === 'gone') continue;
       // Known by the topology alone, which has answered: there is nothing more to ask.
       record.health = 'ok';
       this.#resolve(record, report);
     }
-    const seen = fingerprint(outcomes[0], outcomes[1]);
-    const changed = seen !== undefined && seen !== this.#fingerprint;
-    if (seen !== undefined) this.#fingerprint = seen;
-    return changed || [...this.#records.values()].some((record) => record.health === 'gone' && this.#isListed(record));
+    const seen = fingerprint(outcomes[0], outcomes[1], this.#fingerprint);
+    const changed = seen !== this.#fingerprint;
+    this.#fingerprint = seen;
+    if (changed || clock.monotonic() - this.#surveyedAt < RETRY_MS) return changed;
+    return [...this.#records.values()].some((record) => record.health === 'gone' && this.#isListed(record));
   }
 
   #addGentle(record: CardRecord, tasks: Task[], handlers: ((outcome: Outcome) => void)[], report: ResolveReport): void {
@@ -177,19 +197,23 @@ export class AmdNode {
   /** Stores one pass; true where the card is well. */
   #took(record: CardRecord, names: readonly string[], outcome: Outcome, at: number, report: ResolveReport): boolean {
     const before = record.health;
-    record.health = healthOf(outcome);
+    const incomplete = record.found.device?.complete === false;
+    // A card whose directory did not answer at discovery has no files yet: that is silence, not health.
+    record.health = incomplete && names.length === 0 ? 'silent' : healthOf(names, outcome);
     if (outcome.op === 'read') {
       record.readMs = outcome.milliseconds;
       if (!outcome.asleep) record.take(names, outcome.files, false, report.troubled);
     }
     const { health } = record;
     if (health === 'ok') record.lastSuccess = at;
-    else if (health === 'silent') record.count('card', 'timeout');
+    else if (health === 'silent') record.count('card', outcome.op === 'lost' ? 'failed' : 'timeout');
     else if (health === 'asleep') record.count('card', 'asleep');
     else if (health === 'resetting') record.count('card', 'busy');
     else if (health === 'gone') record.count('card', 'gone');
     // After a sleep or a reset the identity may have been unreadable so far, and counters begin anew.
     if (before !== health && health === 'ok' && (before === 'resetting' || before === 'gone')) record.forget();
+    // Discovery did not get all of it then; now it answers.
+    if (incomplete && outcome.op === 'read' && !outcome.asleep && before !== 'ok') this.#wanted = true;
     this.#once.report(`card ${record.pci}`, health === 'ok' || health === 'asleep' ? undefined : `card is ${health}`, {
       gpu: record.gpu,
     });
@@ -291,9 +315,13 @@ export class AmdNode {
   async #lookAgain(): Promise<void> {
     const { pool, paths, clock, log } = this.#options;
     const before = this.#survey;
-    const now = await survey(pool, paths, before);
+    // Looked at before the survey: what changes during it is then seen by the next pass.
+    const [lists, reads] = await pool.run(watchTasks(paths), WATCH_MS);
+    this.#fingerprint = fingerprint(lists, reads, this.#fingerprint);
+    const now = await survey(pool, paths, before, this.#inspections);
     this.#survey = now;
     this.#surveyedAt = clock.monotonic();
+    this.#retryMs = this.#isComplete() ? RETRY_MS : Math.min(LONGEST_RETRY_MS, this.#retryMs * 2);
     this.#generation += 1;
     const found = assemble(now, this.#numbering, this.#generation);
     const present = new Set(found.map((one) => one.card.pci));
@@ -304,10 +332,16 @@ export class AmdNode {
         log.info({ pci: one.card.pci, gpu: one.card.gpu, model: one.card.model.name }, 'card found');
         continue;
       }
+      if (known.health !== 'gone' && sameFound(known.found, one)) {
+        known.found = { ...one, card: known.found.card };
+        continue;
+      }
       const plan = known.planId;
       if (known.health === 'gone') {
         known.health = 'silent';
         known.forget();
+        known.raw = new RawFiles();
+        known.costlyAt = Number.NEGATIVE_INFINITY;
       }
       known.rediscovered(one);
       pool.forget(plan);
@@ -322,11 +356,6 @@ export class AmdNode {
       this.#once.report(`card ${pci}`, 'card is gone', { gpu: record.gpu });
     }
     this.#fix(now);
-    const [lists, reads] = await pool.run(
-      watchItems(paths).map((item) => ({ owner: 'node', item })),
-      RETRY_MS,
-    );
-    this.#fingerprint = fingerprint(lists, reads) ?? this.#fingerprint;
   }
 
   /** Readings that only discovery changes. */
@@ -364,7 +393,7 @@ export class AmdNode {
     return this.#survey?.devices.some((device) => device.pci === record.pci) ?? false;
   }
 
-  /** Files whose read has a price: one card after the other, so that a scrape waits for one at the most. */
+  /** Files whose read has a price: one after the other, so that a scrape waits for one at the most. */
   async #readCostly(): Promise<void> {
     const { clock, pool, costlyMs = COSTLY_MS } = this.#options;
     if (this.#costlyBusy) return;
@@ -375,10 +404,17 @@ export class AmdNode {
         if (names.length === 0 || record.health === 'gone') continue;
         if (clock.monotonic() - record.costlyAt < costlyMs) continue;
         record.costlyAt = clock.monotonic();
-        const raw = record.raw;
-        const [outcome] = await pool.run([{ owner: record.pci, item: record.readItem(names) }], costlyMs);
-        if (outcome?.op === 'read' && !outcome.asleep && record.raw === raw) record.take(names, outcome.files, true);
-        else record.costlyAt = clock.monotonic() - costlyMs + RETRY_MS;
+        const { raw } = record;
+        for (const name of names) {
+          const [outcome] = await pool.run([{ owner: record.pci, item: record.readItem([name]) }], COSTLY_READ_MS);
+          if (outcome?.op === 'read' && !outcome.asleep && record.raw === raw) {
+            record.take([name], outcome.files, true);
+            continue;
+          }
+          // Nothing was read: soon again. What was read in part waits, as each read has its price.
+          if (name === names[0]) record.costlyAt = clock.monotonic() - costlyMs + COSTLY_READ_MS;
+          break;
+        }
       }
     } finally {
       this.#costlyBusy = false;

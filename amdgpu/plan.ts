@@ -18,6 +18,7 @@ export type Cadence = 'pass' | 'fallback' | 'gentle' | 'costly' | 'static' | 'ne
 const PASS = new Set([
   'gpu_metrics',
   'mem_info_vram_used',
+  'kfd/used_memory',
   'mem_info_vis_vram_used',
   'mem_info_gtt_used',
   'mem_info_preempt_used',
@@ -134,7 +135,7 @@ const BY_GROUP: readonly (readonly [pattern: RegExp, group: Group])[] = [
   [/^ras\//, 'ras'],
   [/^(xgmi_|xgmi_hive_info\/|pm_policy\/xgmi)/, 'xgmi'],
   [/^(aer_dev_|current_link_|max_link_|bridge\/|pcie_|power_state$)/, 'pcie'],
-  [/^mem_info_(?!vram_vendor)|^uma\//, 'memory'],
+  [/^mem_info_(?!vram_vendor)|^uma\/|^kfd\/used_memory$/, 'memory'],
   [/^hwmon\/power|^board\/(?!gpuboard_temp|baseboard_temp)|^power_dpm|^pp_power_profile|^pm_policy\/soc/, 'power'],
   [/^hwmon\/(temp|fan|pwm|in\d)|^board\/(gpuboard|baseboard)_temp/, 'thermal'],
   [/^pp_dpm_|^pp_od_clk|^pp_[sm]clk_od|^hwmon\/freq/, 'clocks'],

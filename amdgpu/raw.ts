@@ -34,6 +34,13 @@ export function reasonOf(errno: number): Reason {
   return BY_ERRNO.get(errno) ?? 'failed';
 }
 
+/** Out of descriptors or memory: says nothing about what is there. */
+const OUR_FAULTS = new Set([E.EMFILE, E.ENFILE, E.ENOMEM]);
+
+export function isOurFault(result: unknown): boolean {
+  return typeof result === 'number' && OUR_FAULTS.has(result);
+}
+
 interface Kept {
   result: FileResult;
   /** Set anew since it was last taken. */
@@ -80,6 +87,16 @@ export class RawFiles {
     const { fresh } = kept;
     kept.fresh = false;
     return fresh;
+  }
+
+  /** Same names with the same results. */
+  equals(other: RawFiles): boolean {
+    if (this.#files.size !== other.#files.size) return false;
+    for (const [name, { result }] of this.#files) {
+      const theirs = other.#files.get(name);
+      if (theirs === undefined || !sameBytes(result, theirs.result)) return false;
+    }
+    return true;
   }
 
   names(): IterableIterator<string> {

@@ -80,9 +80,14 @@ export class Readings {
     const slot = this.#slot(quantity, labels);
     slot.counter = follow(slot.counter, raw, this.#at, limits);
     const total = slot.counter.total;
-    if (total === undefined) this.#drop(slot, source);
+    if (total === undefined) this.#dropped(slot, source);
     else this.#write(slot, scale === undefined ? total : scale(total), source);
     return total;
+  }
+
+  /** A source answered with what cannot be: not shown, and counted. */
+  drop(quantity: Quantity, source: string, ...labels: string[]): void {
+    this.#dropped(this.#slot(quantity, labels), source);
   }
 
   /** Records why there is no value; a value of the same pass is not overwritten. */
@@ -150,7 +155,7 @@ export class Readings {
 
   #write(slot: Slot, value: Value, source: string): void {
     if (!plausible(slot.quantity, value)) {
-      this.#drop(slot, source);
+      this.#dropped(slot, source);
       return;
     }
     slot.pass = this.#pass;
@@ -160,7 +165,7 @@ export class Readings {
     slot.absent = undefined;
   }
 
-  #drop(slot: Slot, source: string): void {
+  #dropped(slot: Slot, source: string): void {
     slot.pass = this.#pass;
     slot.at = this.#at;
     slot.source = source;

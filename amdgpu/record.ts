@@ -53,9 +53,9 @@ export class CardRecord {
   constructor(found: FoundCard, skip: (name: string) => boolean) {
     this.found = found;
     this.#skip = skip;
-    this.fixed = new Readings((source) => this.count(source, 'implausible'));
-    this.slow = new Readings((source) => this.count(source, 'implausible'));
-    this.live = new Readings((source) => this.count(source, 'implausible'));
+    this.fixed = new Readings((source) => this.count(sourceOf(source), 'implausible'));
+    this.slow = new Readings((source) => this.count(sourceOf(source), 'implausible'));
+    this.live = new Readings((source) => this.count(sourceOf(source), 'implausible'));
     for (const source of BORN_AT_ZERO) for (const reason of BORN_REASONS) this.#slot(source, reason);
     this.rediscovered(found);
   }
@@ -71,6 +71,11 @@ export class CardRecord {
 
   get gpu(): string {
     return String(this.found.card.gpu);
+  }
+
+  /** Nothing of it can be read at a pass: its being listed is all there is to know. */
+  get byTopologyAlone(): boolean {
+    return this.found.device === undefined && this.#names.length === 0;
   }
 
   get planId(): string {
@@ -90,9 +95,14 @@ export class CardRecord {
     return this.#byCadence[cadence];
   }
 
-  /** Takes what discovery found now: files may have come and gone, and nothing old may be shown. */
+  /**
+   * Takes what discovery found now: files may have come and gone, and nothing old may be shown, but for what is read once a
+   * minute and belongs to the same hardware.
+   */
   rediscovered(found: FoundCard): void {
     this.found = found;
+    const before = this.raw;
+    const rare = this.#byCadence.costly.filter((name) => !USED_UP.has(name));
     this.raw = new RawFiles();
     const device = found.device;
     for (const name of device?.statics.names() ?? []) {
@@ -100,6 +110,10 @@ export class CardRecord {
     }
     this.#byCadence = { pass: [], fallback: [], gentle: [], costly: [], static: [], never: [] };
     for (const name of this.#allNames()) this.#byCadence[cadenceOf(name)].push(name);
+    for (const name of rare) {
+      const bytes = before.bytes(name);
+      if (bytes !== undefined && this.#byCadence.costly.includes(name)) this.raw.set(name, bytes);
+    }
     this.gentleAt = Number.NEGATIVE_INFINITY;
     this.slowIsStale = true;
     this.fallbacks = this.#byCadence.fallback;
@@ -113,7 +127,7 @@ export class CardRecord {
   }
 
   pathOf(name: string): string {
-    const own = this.found.device?.files.get(name);
+    const own = this.found.device?.files.get(name) ?? (name === USED_MEMORY ? this.#usedMemory : undefined);
     if (own !== undefined) return own;
     const number = /^xcp(\d+)\/xcp_metrics$/.exec(name)?.[1];
     if (number !== undefined) return `${this.found.xcpDirs.get(Number(number)) ?? ''}/xcp/xcp_metrics`;
@@ -172,6 +186,12 @@ export class CardRecord {
     return slot;
   }
 
+  /** Of the whole card only: what partitions hold may be the same pool. */
+  get #usedMemory(): string | undefined {
+    const { kfd } = this.found;
+    return kfd.length === 1 ? kfd[0]?.usedMemory : undefined;
+  }
+
   #gated(item: ReadItem): ReadItem {
     const gate = this.gate;
     return gate === undefined ? item : { ...item, gate };
@@ -179,15 +199,22 @@ export class CardRecord {
 
   #allNames(): string[] {
     const names = [...(this.found.device?.files.keys() ?? [])];
+    if (this.#usedMemory !== undefined && !names.includes('mem_info_vram_used')) names.push(USED_MEMORY);
     for (const number of this.found.xcpDirs.keys()) names.push(`xcp${number}/xcp_metrics`);
     return names.filter((name) => !this.#skip(name));
   }
 }
+
+/** The topology's own count, which some drivers have where the card shows none. */
+const USED_MEMORY = 'kfd/used_memory';
+
+/** Contents that a read uses up: shown twice, they would count twice. */
+const USED_UP = new Set(['xgmi_error']);
 
 /** Files that the driver leaves empty on parts that have nothing to say. */
 const MAY_BE_EMPTY = /^(ras\/gpu_vram_bad_pages|pp_dpm_|unique_id|enforce_isolation)/;
 
 /** What people know the file by: its name, with hwmon's prefix left to the name itself. */
 export function sourceOf(name: string): string {
-  return name.startsWith('hwmon/') ? name.slice(6) : name;
+  return /^hwmon[/ ]/.test(name) ? name.slice(6) : name;
 }

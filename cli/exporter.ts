@@ -5,10 +5,12 @@ import type { Command } from 'commander';
 import { runUntilSignal } from '../base/app.ts';
 import { configurationError, environmentError } from '../base/errors.ts';
 import { defineFlags, type FlagDef, type FlagValues } from '../base/flags.ts';
+import { keepHeapSmall } from '../base/heap.ts';
 import { createWebServer } from '../base/http.ts';
 import { createLog, LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import { createExporter } from '../exporter/app.ts';
 import { COLLECTORS } from '../exporter/collectors.ts';
+import { PATH_FLAGS } from './paths.ts';
 import { revision, version } from './version.ts';
 
 const FIXED = [
@@ -33,12 +35,7 @@ const FIXED = [
     default: false,
     help: 'serve /v1 to other hosts too, not on loopback and Unix sockets only',
   },
-  { name: 'path.sysfs', kind: 'string', default: '/sys', help: 'where sysfs, or a captured tree of it, is' },
-  {
-    name: 'path.procfs',
-    kind: 'string',
-    help: 'where procfs, or a captured tree of it, is (default: /proc, or proc beside a --path.sysfs that is not /sys)',
-  },
+  ...PATH_FLAGS,
   { name: 'path.rocm', kind: 'string', default: '/opt/rocm', help: 'where ROCm would be; only its version is read' },
   {
     name: 'lane.deadline',
@@ -55,6 +52,12 @@ const FIXED = [
     help: 'time between reads of RAS error counts and XGMI error flags, each of which clears hardware state',
   },
   { name: 'collector.process.per-process', kind: 'boolean', default: false, help: 'series of single processes too' },
+  {
+    name: 'collector.process.interval',
+    kind: 'duration',
+    default: '2s',
+    help: 'a scrape looks at the processes again when the last look is older than this',
+  },
   { name: 'collector.process.max-series', kind: 'int', default: 1000, min: 0, help: 'most series of single processes' },
   {
     name: 'collector.process.cu-occupancy-interval',
@@ -116,6 +119,7 @@ export async function runExporter(
   collectors: Set<string>,
   extras: RunExtras = {},
 ): Promise<void> {
+  keepHeapSmall();
   const log = createLog({ level: given['log.level'], format: given['log.format'] });
   const paths = pathsOf(given);
   const telemetry = given['web.telemetry-path'];
@@ -150,6 +154,7 @@ export async function runExporter(
       maxSeries: given['collector.process.max-series'],
       occupancyMs: given['collector.process.cu-occupancy-interval'],
       fullScanMs: 10_000,
+      intervalMs: given['collector.process.interval'],
     },
     ...(rocmVersion === undefined ? {} : { rocmVersion }),
     ...(directory === undefined ? {} : { profiler: { dir: directory, maxAgeMs: given['collector.profiler.max-age'] } }),

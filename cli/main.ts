@@ -2,7 +2,11 @@
 import { Command } from 'commander';
 import { describe, exitCode } from '../base/errors.ts';
 import { parseCommandLine } from '../base/flags.ts';
+import { captureCommand } from './capture.ts';
+import { docsCommand } from './docs.ts';
+import { doctorCommand } from './doctor.ts';
 import { exporterCommand } from './exporter.ts';
+import { startCommand } from './start.ts';
 import { version } from './version.ts';
 
 const program = new Command('nightshift')
@@ -21,6 +25,11 @@ Examples:
 Exit codes: 0 stopped as told, 1 the environment (port in use, no right), 2 the configuration (flag, path, file).`,
   );
 exporterCommand(program.command('exporter'));
+startCommand(program.command('start'));
+doctorCommand(program.command('doctor'));
+captureCommand(program.command('capture'));
+// Only of use in a checkout of the sources.
+docsCommand(program.command('docs', { hidden: true }));
 
 // `nightshift help | head` closes the pipe early; that is no error.
 process.stdout.on('error', () => process.exit(0));

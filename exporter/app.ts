@@ -19,7 +19,7 @@ import { wireState } from './api.ts';
 import { COLLECTORS, CORE, type Collector, quantitiesOf } from './collectors.ts';
 import { renderFamily, type Table } from './exposition.ts';
 import { renderPage } from './page.ts';
-import { ProcessCollector } from './processes/collector.ts';
+import { ProcessCollector, type ProcessTarget } from './processes/collector.ts';
 import { ProfilerCollector } from './profiler.ts';
 import { acceptsGzip, deadlineOf } from './scrape.ts';
 import { SelfMetrics } from './self.ts';
@@ -46,7 +46,7 @@ export interface ExporterOptions {
   simulated?: boolean;
   costlyMs?: number;
   gentleMs?: number;
-  processes?: { perProcess: boolean; maxSeries: number; occupancyMs: number; fullScanMs: number };
+  processes?: { perProcess: boolean; maxSeries: number; occupancyMs: number; fullScanMs: number; intervalMs: number };
   profiler?: { dir: string; maxAgeMs: number };
 }
 
@@ -121,6 +121,8 @@ export function createExporter(options: ExporterOptions): Exporter {
   const once = onceLog(componentLog(log, 'exporter'));
   const status = new Map<string, Readings>();
   const nodeInfo = new Readings();
+  const besideMs = options.processes?.intervalMs ?? 2000;
+  let lookedAt = Number.NEGATIVE_INFINITY;
   let ready = false;
   let collecting: Promise<Collected> | undefined;
 
@@ -171,14 +173,21 @@ export function createExporter(options: ExporterOptions): Exporter {
     return text;
   }
 
+  /** Processes and profiler documents, where the last look is not recent: they change slower than the card, and cost more. */
+  async function lookBeside(targets: readonly ProcessTarget[]): Promise<void> {
+    if (clock.monotonic() - lookedAt < besideMs) return;
+    lookedAt = clock.monotonic();
+    await Promise.all([processes?.scan(targets), profiler?.scan(targets)]);
+    self.processScan.set(clock.now() / 1000);
+  }
+
   async function collect(deadlineMs: number): Promise<Collected> {
     const targets = node.cards
       .filter((record) => record.health !== 'gone')
       .map((record) => ({ pci: record.pci, gpu: record.found.card.gpu, partitions: record.found.card.partitions }));
-    const beside = Promise.all([processes?.scan(targets), profiler?.scan(targets)]);
     const [snapshot] = await Promise.all([
       node.collect(deadlineMs),
-      within(clock, beside, Math.min(deadlineMs, PROCESS_WAIT_MS)),
+      within(clock, lookBeside(targets), Math.min(deadlineMs, PROCESS_WAIT_MS)),
     ]);
     self.snapshot.observe(snapshot.seconds);
     const silent = snapshot.cards.some((record) => record.health === 'silent');

@@ -16,6 +16,7 @@ export class SelfMetrics {
   readonly registry = new Registry();
   readonly success: Gauge<'collector'>;
   readonly duration: Gauge<'collector'>;
+  readonly processScan: Gauge;
   readonly snapshot: Histogram;
   readonly scrapes: Counter<'outcome'>;
 
@@ -38,6 +39,11 @@ export class SelfMetrics {
       this.success.set({ collector }, 0);
       this.duration.set({ collector }, 0);
     }
+    this.processScan = new Gauge({
+      name: 'amdgpu_exporter_process_scan_timestamp_seconds',
+      help: 'When the processes (and profiler documents) were last looked at; 0 before the first time.',
+      registers,
+    });
     this.snapshot = new Histogram({
       name: 'amdgpu_exporter_snapshot_duration_seconds',
       help: 'Time from the start of a collection until all cards were read or given up.',

@@ -12,7 +12,6 @@ export const UNIT_SUFFIX = {
   rpm: '_rpm',
   bytes_per_second: '_bytes_per_second',
   transfers_per_second: '_transfers_per_second',
-  bits_per_second: '_bits_per_second',
   timestamp_seconds: '_timestamp_seconds',
   ticks: '_ticks',
   lanes: '',

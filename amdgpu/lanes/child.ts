@@ -87,7 +87,10 @@ function read(seq: number, index: number, item: ReadItem): void {
 }
 
 function work(seq: number, index: number, item: Item): void {
-  if (item.op !== 'list') return read(seq, index, item);
+  if (item.op !== 'list') {
+    read(seq, index, item);
+    return;
+  }
   const text = Buffer.from(JSON.stringify(item.dirs.map((dir) => descriptors.list(dir, item.names === true))));
   room(HEADER, text.length);
   text.copy(buffer, HEADER);
@@ -126,4 +129,5 @@ process.on('message', (command: Command) => {
 process.on('disconnect', () => process.exit(0));
 process.on('SIGINT', () => {});
 // Starting takes longer than reading: from this word on, silence is a card's.
-process.send?.('ready');
+// A parent that ended meanwhile is told by `disconnect`, not by an error of the word.
+process.send?.('ready', undefined, undefined, () => {});

@@ -80,11 +80,6 @@ export class Lane {
     return this.#started && this.#current?.batch === batch;
   }
 
-  /** A lane that knows a plan needs only its name. */
-  knows(plan: string): boolean {
-    return this.#plans.has(plan);
-  }
-
   forget(plan: string): void {
     if (this.#plans.delete(plan) && !this.#lost) this.#send({ op: 'forget', plan });
   }
@@ -108,9 +103,7 @@ export class Lane {
   /** Takes back a batch that has not been begun. */
   withdraw(batch: Batch): void {
     const at = this.#queue.indexOf(batch);
-    if (at < 0) return;
-    this.#queue.splice(at, 1);
-    for (const item of batch.items) if (item.op !== 'list' && item.plan !== undefined) this.#plans.delete(item.plan);
+    if (at >= 0) this.#queue.splice(at, 1);
   }
 
   submit(batch: Batch): void {
@@ -118,7 +111,6 @@ export class Lane {
       batch.onLost();
       return;
     }
-    for (const item of batch.items) if (item.op !== 'list' && item.plan !== undefined) this.#plans.add(item.plan);
     this.#queue.push(batch);
     this.#next();
   }
@@ -141,13 +133,24 @@ export class Lane {
     }
     this.#seq += 1;
     this.#current = { seq: this.#seq, batch, answered: 0, wanted: batch.items.length };
-    this.#send({ op: 'batch', seq: this.#seq, items: batch.items });
+    this.#send({ op: 'batch', seq: this.#seq, items: batch.items.map((item) => this.#withoutKnownFiles(item)) });
   }
 
   #send(command: Command): void {
     this.#child.send?.(command, (error) => {
       if (error) this.#onExit();
     });
+  }
+
+  /** A lane that knows a plan is told its name only. */
+  #withoutKnownFiles(item: Item): Item {
+    if (item.op === 'list' || item.plan === undefined) return item;
+    if (!this.#plans.has(item.plan)) {
+      this.#plans.add(item.plan);
+      return item;
+    }
+    const { files: _, ...rest } = item;
+    return rest;
   }
 
   #onData(chunk: Buffer): void {

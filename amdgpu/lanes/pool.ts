@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts';
-import { type Batch, Lane } from './lane.ts';
+import { type Batch, Lane, type LaneFace } from './lane.ts';
 import type { Answer, Item } from './protocol.ts';
 
 /** Work on one card (or on `node`, or on the process files): who it belongs to decides which lane does it. */
@@ -14,16 +14,19 @@ export type Outcome = Answer | { op: 'timeout' } | { op: 'lost' };
 
 export interface PoolOptions {
   clock: Clock;
-  /** How long one item may take on the shared lane before the lane is left with it, ms. */
+  /**
+   * How long one item on the shared lane is waited for, ms. At half of it the lane is left with the item, so that the others
+   * go on beside it.
+   */
   itemDeadline: number;
-  makeLane?: () => Lane;
+  makeLane?: () => LaneFace;
   /** Owners that always get a lane of their own, because their work is long by nature. */
   apart?: readonly string[];
 }
 
 export interface PoolStats {
   lanes: number;
-  /** Owners whose lane has not answered. */
+  /** Owners whose lane did not answer in time and is still silent. */
   stuck: string[];
   /** Times a lane was left with its card. */
   splits: number;
@@ -34,23 +37,38 @@ const QUICK_ANSWERS = 5;
 
 const GRACE_MS = 20;
 
+/** A lane process that ends at an item gets one more try with it. */
+const TRIES = 2;
+
 interface Own {
-  lane: Lane;
+  lane: LaneFace;
   quick: number;
+  /** Its last work was given up; while the lane is still at it, nothing more is asked of this owner. */
+  overdue: boolean;
 }
+
+type Settle = (index: number, outcome: Outcome) => void;
+/**
+ * `stuck`: the item at work has not answered; `over` resolves when it does, or when its lane ends. `late`: not even begun in
+ * time. `moved`: the lane was left with another item.
+ */
+type Ended =
+  | { kind: 'done' | 'late' | 'moved' }
+  | { kind: 'lost'; at: number }
+  | { kind: 'stuck'; at: number; over: Promise<void> };
 
 /**
  * Hands work to lanes so that a card that hangs costs the others nothing.
  *
- * One lane serves all healthy owners. When an item passes its deadline, the lane is left with that owner and a fresh one takes
- * the others; nothing more is started on the owner until its lane answers. After that it keeps a lane of its own until it has
- * been quick for a while.
+ * One lane serves all healthy owners. When an item is slow, the lane is left with that owner and a fresh one takes the others
+ * at once; what the slow one still says before its deadline is taken. Beyond the deadline nothing more is started on the owner
+ * until its lane answers. After that it keeps a lane of its own until it has been quick for a while.
  */
 export class LanePool {
   readonly #options: PoolOptions;
   readonly #own = new Map<string, Own>();
-  readonly #makeLane: () => Lane;
-  #shared: Lane | undefined;
+  readonly #makeLane: () => LaneFace;
+  #shared: LaneFace | undefined;
   #splits = 0;
   #closed = false;
 
@@ -60,7 +78,7 @@ export class LanePool {
   }
 
   get stats(): PoolStats {
-    const stuck = [...this.#own].filter(([, own]) => own.lane.busy).map(([owner]) => owner);
+    const stuck = [...this.#own].filter(([, own]) => isStuck(own)).map(([owner]) => owner);
     return { lanes: this.#own.size + (this.#shared === undefined ? 0 : 1), stuck, splits: this.#splits };
   }
 
@@ -72,7 +90,7 @@ export class LanePool {
 
   /** Starts the shared lane before it is needed. */
   warm(): void {
-    this.#sharedLane();
+    if (!this.#closed) this.#sharedLane();
   }
 
   /**
@@ -85,7 +103,7 @@ export class LanePool {
     onOutcome?: (index: number, outcome: Outcome) => void,
   ): Promise<Outcome[]> {
     const outcomes: (Outcome | undefined)[] = new Array(tasks.length).fill(undefined);
-    const settle = (index: number, outcome: Outcome): void => {
+    const settle: Settle = (index, outcome) => {
       if (outcomes[index] !== undefined) return;
       outcomes[index] = outcome;
       onOutcome?.(index, outcome);
@@ -94,7 +112,7 @@ export class LanePool {
     const apart = new Map<string, number[]>();
     for (let i = 0; i < tasks.length; i++) {
       const owner = (tasks[i] as Task).owner;
-      if (!this.#own.has(owner) && !this.#options.apart?.includes(owner)) shared.push(i);
+      if (!this.#hasOwn(owner)) shared.push(i);
       else if (apart.has(owner)) apart.get(owner)?.push(i);
       else apart.set(owner, [i]);
     }
@@ -125,7 +143,15 @@ export class LanePool {
     this.#shared = undefined;
   }
 
-  #sharedLane(): Lane {
+  #hasOwn(owner: string): boolean {
+    return this.#own.has(owner) || this.#isApart(owner);
+  }
+
+  #isApart(owner: string): boolean {
+    return this.#options.apart?.includes(owner) ?? false;
+  }
+
+  #sharedLane(): LaneFace {
     if (this.#shared === undefined || this.#shared.lost) this.#shared = this.#makeLane();
     return this.#shared;
   }
@@ -133,45 +159,82 @@ export class LanePool {
   #ownLane(owner: string): Own {
     const known = this.#own.get(owner);
     if (known !== undefined && !known.lane.lost) return known;
-    const own = { lane: this.#makeLane(), quick: 0 };
+    const own = { lane: this.#makeLane(), quick: 0, overdue: false };
     this.#own.set(owner, own);
     return own;
   }
 
-  /** Goes through the shared items; at each one that hangs, leaves the lane with its owner and goes on with a fresh lane. */
-  async #runShared(
-    tasks: readonly Task[],
-    indices: readonly number[],
-    end: number,
-    settle: (index: number, outcome: Outcome) => void,
-  ): Promise<void> {
+  /** Goes through the shared items; at each one that is slow, leaves the lane with its owner and goes on with a fresh lane. */
+  async #runShared(tasks: readonly Task[], indices: readonly number[], end: number, settle: Settle): Promise<void> {
+    const { clock, itemDeadline } = this.#options;
+    const beside: Promise<void>[] = [];
+    const ownerOf = (i: number): string => (tasks[i] as Task).owner;
     let rest = indices;
     let losses = 0;
     while (rest.length > 0 && !this.#closed) {
       const lane = this.#sharedLane();
-      const left = await this.#attempt(lane, tasks, rest, end, this.#options.itemDeadline, settle);
-      if (left.kind === 'done') return;
-      if (left.kind === 'late') break;
-      const at = left.at;
-      if (left.kind === 'lost') {
-        // The item may have ended the process: it gets one more try, then it is reported.
-        losses += 1;
-        if (losses > 1) {
-          settle(rest[at] as number, { op: 'lost' });
-          rest = rest.slice(at + 1);
-          losses = 0;
-        } else rest = rest.slice(at);
-        continue;
+      // Never all of the time that is left for one item: the others want some of it.
+      const perItem = Math.min(itemDeadline, end - clock.monotonic()) / 2;
+      const left = await this.#attempt(lane, tasks, rest, end, perItem, settle);
+      if (left.kind === 'done') {
+        rest = [];
+        break;
       }
-      const owner = (tasks[rest[at] as number] as Task).owner;
-      this.#splits += 1;
-      this.#own.set(owner, { lane, quick: 0 });
-      lane.keepPlansOf(owner);
-      this.#shared = undefined;
-      for (const i of rest.slice(at)) if ((tasks[i] as Task).owner === owner) settle(i, { op: 'timeout' });
-      rest = rest.slice(at).filter((i) => (tasks[i] as Task).owner !== owner);
+      if (left.kind === 'late') break;
+      if (left.kind === 'lost') {
+        losses += 1;
+        rest = rest.slice(left.at);
+        if (losses < TRIES) continue;
+        // No process can be started at all, or this item ends each: then it is reported and the others go on.
+        const blamed = lane.started ? 1 : rest.length;
+        for (const i of rest.slice(0, blamed)) settle(i, { op: 'lost' });
+        rest = rest.slice(blamed);
+        losses = 0;
+      } else if (left.kind === 'stuck') {
+        const owner = ownerOf(rest[left.at] as number);
+        this.#leave(lane, owner);
+        const its = rest.slice(left.at).filter((i) => ownerOf(i) === owner);
+        const until = Math.min(end, clock.monotonic() + itemDeadline - perItem);
+        beside.push(this.#waitFor(owner, left.over, until, tasks, its, end, settle));
+        rest = rest.slice(left.at).filter((i) => ownerOf(i) !== owner);
+      }
+      // Another run may have left a lane with one of ours meanwhile: it is not tried on a second lane.
+      for (const i of rest) if (this.#hasOwn(ownerOf(i))) settle(i, { op: 'timeout' });
+      rest = rest.filter((i) => !this.#hasOwn(ownerOf(i)));
     }
     for (const i of rest) settle(i, { op: 'timeout' });
+    await Promise.all(beside);
+  }
+
+  /** A lane was left with this item: if it still answers in time, what else there is for its owner is done behind it. */
+  async #waitFor(
+    owner: string,
+    over: Promise<void>,
+    until: number,
+    tasks: readonly Task[],
+    indices: readonly number[],
+    end: number,
+    settle: Settle,
+  ): Promise<void> {
+    const { clock } = this.#options;
+    const isOver = await new Promise<boolean>((resolve) => {
+      const timer = clock.timer(Math.max(0, until - clock.monotonic()), () => resolve(false));
+      void over.then(() => {
+        timer.stop();
+        resolve(true);
+      });
+    });
+    const rest = indices.slice(1);
+    if (isOver && rest.length > 0) await this.#runApart(owner, tasks, rest, end, settle);
+    for (const i of indices) settle(i, { op: 'timeout' });
+  }
+
+  #leave(lane: LaneFace, owner: string): void {
+    this.#splits += 1;
+    this.#own.set(owner, { lane, quick: 0, overdue: true });
+    if (this.#shared === lane) this.#shared = undefined;
+    this.warm();
+    lane.leaveWith(owner);
   }
 
   async #runApart(
@@ -179,38 +242,49 @@ export class LanePool {
     tasks: readonly Task[],
     indices: readonly number[],
     end: number,
-    settle: (index: number, outcome: Outcome) => void,
+    settle: Settle,
   ): Promise<void> {
-    const own = this.#ownLane(owner);
-    if (own.lane.busy) {
-      for (const i of indices) settle(i, { op: 'timeout' });
-      return;
+    const { clock, itemDeadline } = this.#options;
+    let rest = indices;
+    for (let tries = 0; tries < TRIES && rest.length > 0 && !this.#closed; tries++) {
+      const own = this.#ownLane(owner);
+      if (isStuck(own)) break;
+      own.overdue = false;
+      const start = clock.monotonic();
+      const left = await this.#attempt(own.lane, tasks, rest, end, Number.POSITIVE_INFINITY, settle);
+      if (left.kind === 'lost') {
+        rest = rest.slice(left.at);
+        if (tries + 1 === TRIES) for (const i of rest) settle(i, { op: 'lost' });
+        continue;
+      }
+      own.overdue = left.kind !== 'done';
+      if (left.kind === 'stuck') own.lane.leaveWith(owner);
+      own.quick = left.kind === 'done' && clock.monotonic() - start < itemDeadline / 2 ? own.quick + 1 : 0;
+      if (own.quick >= QUICK_ANSWERS && !own.lane.busy && !this.#isApart(owner)) this.dismiss(owner);
+      break;
     }
-    const start = this.#options.clock.monotonic();
-    const left = await this.#attempt(own.lane, tasks, indices, end, Number.POSITIVE_INFINITY, settle);
-    const took = this.#options.clock.monotonic() - start;
-    for (const i of indices) settle(i, { op: left.kind === 'lost' ? 'lost' : 'timeout' });
-    own.quick = left.kind === 'done' && took < this.#options.itemDeadline / 2 ? own.quick + 1 : 0;
-    if (own.quick < QUICK_ANSWERS || this.#options.apart?.includes(owner)) return;
-    this.#own.delete(owner);
-    own.lane.kill();
+    for (const i of rest) settle(i, { op: 'timeout' });
   }
 
   /** Submits one batch and waits until it is done, until one item takes too long, or until the end. */
   #attempt(
-    lane: Lane,
+    lane: LaneFace,
     tasks: readonly Task[],
     indices: readonly number[],
     end: number,
     itemDeadline: number,
-    settle: (index: number, outcome: Outcome) => void,
-  ): Promise<{ kind: 'done' } | { kind: 'late' } | { kind: 'stuck' | 'lost'; at: number }> {
+    settle: Settle,
+  ): Promise<Ended> {
     const clock = this.#options.clock;
     return new Promise((resolve) => {
       let answered = 0;
       let deadline: { stop(): void } | undefined;
       let ended = false;
-      const finish = (result: Parameters<typeof resolve>[0]): void => {
+      let isOver: () => void = () => {};
+      const over = new Promise<void>((done) => {
+        isOver = done;
+      });
+      const finish = (result: Ended): void => {
         if (ended) return;
         ended = true;
         deadline?.stop();
@@ -224,24 +298,33 @@ export class LanePool {
         deadline = clock.timer(itemDeadline, () => {
           // When this process was the slow one, the answer waits in the pipe: it gets one turn to arrive.
           deadline = clock.timer(GRACE_MS, () => {
-            if (lane.isAt(batch)) finish({ kind: 'stuck', at: answered });
+            if (lane.isAt(batch)) finish({ kind: 'stuck', at: answered, over });
             else arm();
           });
         });
       };
       // Out of time altogether: the item at work is the one to blame, unless the lane is still at somebody else's batch.
-      const overall = clock.timer(Math.max(0, end - clock.monotonic()), () =>
-        finish(lane.isAt(batch) ? { kind: 'stuck', at: answered } : { kind: 'late' }),
-      );
+      const overall = clock.timer(Math.max(0, end - clock.monotonic()), () => {
+        const begun = lane.isAt(batch);
+        lane.withdraw(batch);
+        finish(begun ? { kind: 'stuck', at: answered, over } : { kind: 'late' });
+      });
       const batch: Batch = {
-        items: indices.map((i) => withoutKnownFiles(lane, (tasks[i] as Task).item)),
+        items: indices.map((i) => (tasks[i] as Task).item),
         onAnswer: (index, answer) => {
           answered = index + 1;
           settle(indices[index] as number, answer);
           arm();
         },
-        onDone: () => finish({ kind: 'done' }),
-        onLost: () => finish({ kind: 'lost', at: answered }),
+        onDone: () => {
+          finish({ kind: 'done' });
+          isOver();
+        },
+        onLost: () => {
+          finish({ kind: 'lost', at: answered });
+          isOver();
+        },
+        onMoved: () => finish({ kind: 'moved' }),
       };
       arm();
       lane.submit(batch);
@@ -249,9 +332,6 @@ export class LanePool {
   }
 }
 
-/** A lane that has a plan already is told its name only. */
-function withoutKnownFiles(lane: Lane, item: Item): Item {
-  if (item.op === 'list' || item.plan === undefined || !lane.knows(item.plan)) return item;
-  const { files: _, ...rest } = item;
-  return rest;
+function isStuck(own: Own): boolean {
+  return own.overdue && own.lane.busy && !own.lane.lost;
 }

@@ -1,5 +1,6 @@
+import type { Family } from '../../model/card.ts';
 import { clocks } from '../../model/quantities/clocks.ts';
-import { parseLevels } from '../formats/levels.ts';
+import { type ClockLevels, parseLevels } from '../formats/levels.ts';
 import { parseOverdriveClocks } from '../formats/odclk.ts';
 import { parsePcieLevels } from '../formats/pcie.ts';
 import { type Context, first, megahertz, percent, uint } from './context.ts';
@@ -98,7 +99,16 @@ function resolveDomain({ raw, table, tableFirst, card, out }: Context, domain: D
   out.put(clocks.limit, levels.min, domain.levels, clock, 'min');
   out.put(clocks.limit, levels.max, domain.levels, clock, 'max');
   out.put(clocks.deepSleep, levels.deepSleep ? 1 : 0, domain.levels, clock);
-  out.put(clocks.levels, levels.levels.filter((level) => /^\d+$/.test(level.label)).length, domain.levels, clock);
+  const fine = clock === 'gfx' && FINE_GRAINED.has(card.model.family);
+  out.put(clocks.levels, countLevels(levels, fine), domain.levels, clock);
+}
+
+/** Parts whose graphics clock has two ends and no levels between: a third line is the live clock. */
+const FINE_GRAINED: ReadonlySet<Family> = new Set(['mi200', 'mi300', 'mi350']);
+
+function countLevels({ levels }: ClockLevels, fine: boolean): number {
+  const numbered = levels.filter((level) => /^\d+$/.test(level.label)).length;
+  return fine ? Math.min(2, numbered) : numbered;
 }
 
 function field(table: Context['table'], names: readonly string[], zeroIsAbsent: boolean): number | undefined {

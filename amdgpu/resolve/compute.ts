@@ -70,9 +70,13 @@ export function resolveAccumulators(context: Context): void {
   out.put(compute.metricsVersion, 1, GM, table.family);
   out.put(compute.absentFields, table.absentCount, GM, GM);
   const firmware = table.big('firmware_timestamp');
+  let doubted = false;
   if (firmware !== undefined) {
-    if (memory.firmwareClock(firmware, out.at)) out.forgetCounters();
-    out.put(compute.firmwareClock, Number(firmware) / 1e8, GM);
+    const verdict = memory.firmwareClock(firmware, out.at);
+    if (verdict === 'restarted') out.forgetCounters();
+    if (verdict === 'doubted') out.drop(compute.firmwareClock, GM);
+    else out.put(compute.firmwareClock, Number(firmware) / 1e8, GM);
+    doubted = verdict === 'doubted';
     out.put(compute.sampleTime, memory.sampledAt === undefined ? undefined : memory.sampledAt / 1000, GM);
     out.put(compute.firmwareRestarts, memory.restarts, GM);
   }
@@ -87,7 +91,7 @@ export function resolveAccumulators(context: Context): void {
     limitsOf(table, 'accumulation_counter', TICK_RATE),
     undefined,
   );
-  const tick = firmware !== undefined && total !== undefined ? memory.tick(firmware, BigInt(total)) : undefined;
+  const tick = total === undefined ? undefined : memory.tick(doubted ? undefined : firmware, BigInt(total));
   if (tick !== undefined && total !== undefined) out.put(compute.accumulationSeconds, Number(total) * tick, GM);
   for (const [field, engine] of ACTIVITIES) {
     const limits = limitsOf(table, field, PERCENT_RATE);

@@ -1,10 +1,14 @@
 import { memory } from '../../model/quantities/memory.ts';
 import { parseCarveout, parseCarveoutOptions } from '../formats/carveout.ts';
 import { memoryBank } from '../formats/kfd.ts';
-import { type Context, first, scaled, states, uint } from './context.ts';
+import { type Context, first, firstOf, scaled, states, uint } from './context.ts';
 
 export function resolveMemory({ raw, table, out }: Context): void {
-  out.put(memory.vramUsed, uint(raw, 'mem_info_vram_used') ?? uint(raw, 'kfd/used_memory'), 'mem_info_vram_used');
+  const used = firstOf(
+    [uint(raw, 'mem_info_vram_used'), 'mem_info_vram_used'],
+    [uint(raw, 'kfd/used_memory'), 'kfd used_memory'],
+  );
+  out.put(memory.vramUsed, ...used);
   out.put(memory.visibleVramUsed, uint(raw, 'mem_info_vis_vram_used'), 'mem_info_vis_vram_used');
   out.put(memory.gttUsed, uint(raw, 'mem_info_gtt_used'), 'mem_info_gtt_used');
   out.put(memory.preemptibleUsed, uint(raw, 'mem_info_preempt_used'), 'mem_info_preempt_used');

@@ -102,9 +102,10 @@ export function resolvePowerSlow(context: Context): void {
   const { raw, tableFirst, out } = context;
   cap(context, power.capMax, 'power1_cap_max', !tableFirst);
   cap(context, power.capDefault, 'power1_cap_default', !tableFirst);
-  cap(context, power.capMin, 'power1_cap_min', true);
+  // A lower end of 0 is one only where there is an upper one: a secondary die shows 0 for both.
+  cap(context, power.capMin, 'power1_cap_min', !tableFirst || (uint(raw, 'hwmon/power1_cap_max') ?? 0) > 0);
   cap(context, power.cap2Max, 'power2_cap_max', false);
-  cap(context, power.cap2Min, 'power2_cap_min', true);
+  cap(context, power.cap2Min, 'power2_cap_min', (uint(raw, 'hwmon/power2_cap_max') ?? 0) > 0);
   cap(context, power.cap2Default, 'power2_cap_default', false);
   states(out, power.dpmState, POWER_STATES, raw.parse('power_dpm_state', parsePowerState), 'power_dpm_state');
   const profiles = raw.parse('pp_power_profile_mode', parseProfileMode);

@@ -96,15 +96,13 @@ function limits({ raw, out }: Context): void {
   }
 }
 
-function fans({ raw, table, tableFirst, out }: Context): void {
+function fans({ raw, table, out }: Context): void {
   const max = uint(raw, 'hwmon/fan1_max');
   const rpm = uint(raw, 'hwmon/fan1_input');
   if (rpm === NO_FAN_READING) out.miss(thermal.fan, 'absent', 'hwmon fan1_input');
   else if (rpm !== undefined && max !== undefined && max > 0 && rpm > 2 * max) {
-    out.miss(thermal.fan, 'implausible', 'hwmon fan1_input');
-  } else if (rpm !== undefined) out.put(thermal.fan, rpm, 'hwmon fan1_input');
-  // Instinct tables hold 0 here, and the modules have no fan.
-  else if (!tableFirst) out.put(thermal.fan, table?.num('current_fan_speed'), GM);
+    out.drop(thermal.fan, 'hwmon fan1_input');
+  } else out.put(thermal.fan, rpm, 'hwmon fan1_input');
   out.put(thermal.fanTarget, uint(raw, 'hwmon/fan1_target'), 'hwmon fan1_target');
   const pwm = uint(raw, 'hwmon/pwm1');
   const scale = uint(raw, 'hwmon/pwm1_max') ?? 255;

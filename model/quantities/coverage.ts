@@ -52,7 +52,9 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
   M15: impossible('the driver shows no such figure'),
   M20: exported('collector profiler, off by default: counters FETCH_SIZE and WRITE_SIZE'),
 
-  P7: exported('collector pcie_bw, off by default: the read blocks a second; not on MI300 and later, where P5 and P6 serve'),
+  P7: exported(
+    'collector pcie_bw, off by default: the read blocks a second; not on MI300 and later, where P5 and P6 serve',
+  ),
   P8: exported('collector pcie_bw, off by default, as P7'),
   P19: exported('label board_type, where the driver has board_info'),
 
@@ -127,7 +129,10 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
     'events of KFD (an ioctl on /dev/kfd); nearest: the time spent evicted, amdgpu_processes_evicted_seconds_total',
   ),
   R37: impossible('the kernel log: /dev/kmsg is a device node and needs CAP_SYSLOG'),
-  R38: derived('amdgpu_up == 0', 'a card that was there when the exporter started; against an expected number: amdgpu_gpus'),
+  R38: derived(
+    'amdgpu_up == 0',
+    'a card that was there when the exporter started; against an expected number: amdgpu_gpus',
+  ),
   R39: impossible('results of test programs, no file of the kernel'),
   R40: impossible('debugfs; for tests of the driver'),
 
@@ -166,13 +171,16 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
     '(amdgpu_temperature_celsius{sensor="junction"} - on (gpu) amdgpu_baseboard_temperature_celsius{sensor="ubb_front"}) / on (gpu) amdgpu_power_watts',
     'over steady minutes; where there is no baseboard sensor, an inlet sensor of the host stands in its place',
   ),
-  D5: derived('deriv(amdgpu_temperature_celsius{sensor="junction"}[1m])', 'faster than a scrape: later, by the sampler'),
+  D5: derived(
+    'deriv(amdgpu_temperature_celsius{sensor="junction"}[1m])',
+    'faster than a scrape: later, by the sampler',
+  ),
   D6: derived(
     '((amdgpu_pcie_link_width < amdgpu_pcie_link_width_max) or (amdgpu_pcie_link_speed_transfers_per_second < amdgpu_pcie_link_speed_max_transfers_per_second)) and on (gpu) amdgpu_busy_ratio{engine="gfx"} > 0.5',
     'the slot’s own limits: amdgpu_pcie_slot_width_max, amdgpu_pcie_slot_speed_max_transfers_per_second',
   ),
   D7: derived(
-    'rate(amdgpu_xgmi_read_bytes_total[1m]) * 8 / on (gpu) group_left (amdgpu_xgmi_link_width * amdgpu_xgmi_link_speed_bits_per_second)',
+    'rate(amdgpu_xgmi_read_bytes_total[1m]) * 8 / on (gpu) group_left (amdgpu_xgmi_link_width * amdgpu_xgmi_link_speed_transfers_per_second)',
     'and the same of amdgpu_xgmi_write_bytes_total',
   ),
   D8: derived(
@@ -203,8 +211,14 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
     'collector profiler: a mean in cycles; no file of the kernel tells a latency',
   ),
   D21: derived('time() - amdgpu_sample_change_timestamp_seconds'),
-  D23: derived('count(count by (version) (amdgpu_driver_info))', 'and the same by vbios of amdgpu_info and of amdgpu_firmware_info'),
-  D24: derived('max(amdgpu_temperature_celsius{sensor="junction"}) - min(amdgpu_temperature_celsius{sensor="junction"})', 'by node: by (instance); the same of D1 and of amdgpu_power_watts'),
+  D23: derived(
+    'count(count by (version) (amdgpu_driver_info))',
+    'and the same by vbios of amdgpu_info and of amdgpu_firmware_info',
+  ),
+  D24: derived(
+    'max(amdgpu_temperature_celsius{sensor="junction"}) - min(amdgpu_temperature_celsius{sensor="junction"})',
+    'by node: by (instance); the same of D1 and of amdgpu_power_watts',
+  ),
   D25: derived(
     'max by (gpu) (rate(amdgpu_xcc_activity_accumulator_total[1m])) - min by (gpu) (rate(amdgpu_xcc_activity_accumulator_total[1m]))',
     'percent times ticks a second; over the rate of amdgpu_accumulation_ticks_total it is percent',

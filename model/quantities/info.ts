@@ -28,7 +28,7 @@ export const info = group('info', {
     labels: ['state'],
     unit: 'state',
     kind: 'state',
-    rows: ['R38'],
+    rows: ['R33', 'R38'],
     cadence: 'scrape',
     sources: ['all files of the card'],
     help: 'State of the card as the exporter sees it.',

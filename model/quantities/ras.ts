@@ -81,7 +81,7 @@ export const ras = group('ras', {
     labels: [],
     unit: 'none',
     kind: 'gauge',
-    rows: ['R41'],
+    rows: ['R33', 'R41'],
     cadence: 'scrape',
     sources: ['class/devcoredump'],
     help: 'Device core dumps that wait to be collected.',

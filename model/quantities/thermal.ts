@@ -53,7 +53,7 @@ export const thermal = group('thermal', {
     kind: 'gauge',
     rows: ['T30'],
     cadence: 'scrape',
-    sources: ['hwmon fan1_input', 'gpu_metrics current_fan_speed'],
+    sources: ['hwmon fan1_input'],
     help: 'Fan speed; 0 is a fan that stands still, a card without a fan has no series.',
     plausible: [0, 20000],
   },
@@ -120,7 +120,7 @@ export const thermal = group('thermal', {
     cadence: 'scrape',
     sources: ['gpu_metrics voltage_*, average_*_voltage', 'hwmon in*_input by label'],
     help: 'Voltage of a rail.',
-    plausible: [0, 20],
+    plausible: [0, 64],
   },
   current: {
     key: 'current',

@@ -35,12 +35,12 @@ export const xgmi = group('xgmi', {
   linkSpeed: {
     key: 'xgmi_link_speed',
     labels: [],
-    unit: 'bits_per_second',
+    unit: 'transfers_per_second',
     kind: 'gauge',
     rows: ['X4', 'D7'],
     cadence: 'scrape',
     sources: ['gpu_metrics xgmi_link_speed'],
-    help: 'Bit rate of one XGMI lane.',
+    help: 'XGMI transfers a second and lane, each of one bit.',
   },
   linkState: {
     key: 'xgmi_link_state',

@@ -1,10 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { metricName } from '../../model/quantities/quantity.ts';
 import { ALL_QUANTITIES } from '../../model/quantities/catalogue.ts';
+import { metricName } from '../../model/quantities/quantity.ts';
 import { capturesDir } from '../support/captures.ts';
-import { type Expected, differences } from '../support/expected.ts';
+import { differences, type Expected } from '../support/expected.ts';
 import { startExporter, type TestExporter } from '../support/exporter.ts';
 import { promtoolCheckMetrics } from '../support/promtool.ts';
 import { type Labels, Series } from '../support/series.ts';
@@ -163,7 +163,8 @@ const FACTS: Record<string, (series: Series, text: string) => void> = {
   },
   'mi50-x2-kfd-proc'(series) {
     expect(series.value('amdgpu_gpus')).toBe(2);
-    const at = (kfd: string): string => series.labelValues('amdgpu_partition_info', 'gpu', { kfd_gpu_id: kfd })[0] ?? '';
+    const at = (kfd: string): string =>
+      series.labelValues('amdgpu_partition_info', 'gpu', { kfd_gpu_id: kfd })[0] ?? '';
     const vram = (gpu: string, pid: string) => series.value('amdgpu_process_vram_bytes', { gpu, pid });
     expect(vram(at('26273'), '132174')).toBe(15053770752);
     expect(vram(at('13261'), '132174')).toBe(16869904384);
@@ -174,10 +175,14 @@ const FACTS: Record<string, (series: Series, text: string) => void> = {
     ]);
   },
   'odd-nul-padded-files': rx6900xt,
-  'radeon-rx6900xt': rx6900xt,
+  'radeon-rx6900xt'(series) {
+    rx6900xt(series);
+    // A fan that stands still is a reading.
+    expect(series.value('amdgpu_fan_speed_rpm')).toBe(0);
+  },
   'radeon-hd7870-radeon-driver'(series, text) {
     expect(series.value('amdgpu_gpus')).toBe(0);
-    expect(hardware(series).sort()).toEqual(['amdgpu_devcoredumps', 'amdgpu_gpus']);
+    expect(hardware(series).filter((name) => series.all(name).some(({ labels }) => 'gpu' in labels))).toEqual([]);
     expect(text).not.toContain('amdgpu_read_errors_total{');
   },
   'radeon-r7-240-amdgpu-si'(series) {
@@ -231,7 +236,9 @@ const FACTS: Record<string, (series: Series, text: string) => void> = {
   'vega-fe-corrupt-511c'(series) {
     absent(series, 'amdgpu_temperature_celsius');
     expect(series.value('amdgpu_fan_duty_ratio')).toBe(1);
-    expect(series.value('amdgpu_read_errors_total', { source: 'temp1_input', reason: 'implausible' })).toBeGreaterThan(0);
+    expect(series.value('amdgpu_read_errors_total', { source: 'temp1_input', reason: 'implausible' })).toBeGreaterThan(
+      0,
+    );
   },
   'vm-qxl-card0-plus-7-amd'(series) {
     expect(series.value('amdgpu_gpus')).toBe(7);
@@ -251,7 +258,6 @@ function rx6900xt(series: Series): void {
   absent(series, 'amdgpu_firmware_clock_seconds_total');
   absent(series, 'amdgpu_average_clock_hertz', { clock: 'soc' });
   absent(series, 'amdgpu_temperature_celsius', { sensor: 'hbm0' });
-  expect(series.value('amdgpu_fan_speed_rpm')).toBe(0);
   expect(series.value('amdgpu_temperature_celsius', { sensor: 'junction' })).toBe(59);
 }
 
@@ -311,7 +317,7 @@ describe.each(directory === undefined ? [] : captures(directory))('the capture $
       samples.filter(({ value }) => {
         const number = Number(value);
         const wrong = NEVER.some(([pattern, values]) => pattern.test(family) && values.includes(number));
-        return wrong || number === 2 ** 64 || number === 18446744073709551615 || Number.isNaN(number);
+        return wrong || number === 2 ** 64 || Number.isNaN(number);
       }),
     );
     expect(markers).toEqual([]);
@@ -324,8 +330,10 @@ describe.each(directory === undefined ? [] : captures(directory))('the capture $
 
   it('is taken without a resolver that throws', () => {
     expect(running.logged.join('')).not.toMatch(/resolver/);
-    for (const { labels, value } of series.all('amdgpu_exporter_collector_success'))
-      if (name !== 'hung-gpu-empty-reads') expect(value, labels.collector).toBe(1);
+    const failed = series.all('amdgpu_exporter_collector_success').filter(({ value }) => value !== 1);
+    // Processes are not to be had from a tree without them.
+    const missing = existsSync(join(tree, 'proc')) ? [] : ['process'];
+    expect(failed.map(({ labels }) => labels.collector)).toEqual(missing);
   });
 });
 

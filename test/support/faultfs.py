@@ -138,8 +138,8 @@ class FaultFs(Operations):
 
     def refuse_at_open(self, path):
         rule = self.rules.take(path, "open")
-        if rule and rule.errno:
-            raise FuseOSError(rule.errno)
+        if rule:
+            self.suffer(rule)
 
     # What FUSE calls.
 

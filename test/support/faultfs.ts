@@ -45,7 +45,8 @@ export type Errno =
  * - `errno`: fails; at `open` for EACCES, EMFILE, ENFILE, ENOENT and EROFS, else at `read`, unless `on` says otherwise.
  * - `empty`: a read of no bytes.
  * - `delayMs`: answers as usual, that much later.
- * - `hangSeconds`: does not answer, not even to SIGKILL, until cleared or that much later.
+ * - `hangSeconds`: does not answer, not even to SIGKILL, until cleared or that much later; `on: 'open'` also strikes
+ *   directories that are listed.
  * - `vanish`: the path and all below it is not there; descriptors opened before answer ENODEV for good.
  *   (fstat on them says ENOENT, where sysfs would still answer.)
  *
@@ -55,7 +56,7 @@ export type Fault =
   | { errno: Errno; on?: 'open' | 'read'; times?: number }
   | { empty: true; times?: number }
   | { delayMs: number; times?: number }
-  | { hangSeconds: number; times?: number }
+  | { hangSeconds: number; on?: 'open' | 'read'; times?: number }
   | { vanish: true };
 
 export interface FaultFs {
@@ -95,13 +96,14 @@ export function faultsUnavailable(): string | undefined {
 }
 
 /**
- * Shows a directory, read-only, at a mount point of its own, with faults that can be changed while mounted.
+ * Shows a directory, read-only, with faults that can be changed while mounted: at a mount point of its own, or at `at`, an
+ * empty directory in a larger tree (each path costs the file system several messages: a whole node is slow).
  * Called within a test it unmounts when that test ends, passed or failed; called in `beforeAll` it is for `afterAll` to unmount.
  * Should this process die, the file system unmounts itself.
  */
-export async function mountFaults(sourceDir: string): Promise<FaultFs> {
-  const path = mkdtempSync(join(tmpdir(), 'faultfs-'));
-  const log = `${path}.reads`;
+export async function mountFaults(sourceDir: string, at?: string): Promise<FaultFs> {
+  const path = at ?? mkdtempSync(join(tmpdir(), 'faultfs-'));
+  const log = at === undefined ? `${path}.reads` : `${sourceDir}.reads`;
   // A session of its own: Ctrl-C must reach us first, not a file system that our own reads may be waiting for.
   const child = spawn(PYTHON, [PROGRAM, sourceDir, path, log], { stdio: ['pipe', 'pipe', 'pipe'], detached: true });
   const control = new Control(child);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { constants } from 'node:os';
-import { errnoOf, listDir } from '../../../amdgpu/lanes/files.ts';
+import { Descriptors, errnoOf } from '../../../amdgpu/lanes/files.ts';
 import type { Outcome, Task } from '../../../amdgpu/lanes/pool.ts';
 
 const readFile = (path: string): Uint8Array | number => {
@@ -22,6 +22,7 @@ export class FakePool {
   denied: (path: string) => boolean = () => false;
   /** Called before each path is touched: processes may vanish there. */
   before: (path: string) => void = () => {};
+  readonly #lane = new Descriptors(0, () => 0);
   #busy = false;
 
   async run(tasks: readonly Task[], deadline: number): Promise<Outcome[]> {
@@ -46,7 +47,7 @@ export class FakePool {
     if (item.op === 'list')
       return {
         op: 'list',
-        dirs: paths.map((path) => this.#touch(path, this.listed, (dir) => listDir(dir, item.names === true))),
+        dirs: paths.map((path) => this.#touch(path, this.listed, (dir) => this.#lane.list(dir, item.names === true))),
       };
     const files = paths.map((path) => this.#touch(path, this.read, readFile));
     return { op: 'read', asleep: false, files, milliseconds: 0 };

@@ -1,0 +1,10 @@
+import { setFlagsFromString } from 'node:v8';
+
+/**
+ * Makes V8 collect early instead of growing: left alone it sizes its heap by the machine's memory, and a daemon that makes a
+ * few megabytes of garbage a scrape comes to hold 150 MiB beside jobs that need the memory. Costs a few percent of a scrape.
+ */
+export function keepHeapSmall(): void {
+  setFlagsFromString('--semi-space-growth-factor=1');
+  setFlagsFromString('--heap-growing-percent=20');
+}
