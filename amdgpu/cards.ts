@@ -52,8 +52,10 @@ export function assemble(survey: Survey, numbering: Numbering, generation: numbe
   ];
 }
 
-/** By address (domain, bus, device), not as text: domains can be longer than four digits. */
+/** By address (domain, bus, device), not as text: domains can be longer than four digits. Those without one come last. */
 export function comparePci(a: string, b: string): number {
+  const [left, right] = [topologyId(a), topologyId(b)];
+  if (left !== undefined || right !== undefined) return (left ?? -1) - (right ?? -1);
   const parts = (pci: string): number[] => pci.split(/[:.]/).map((part) => Number.parseInt(part, 16));
   const [x, y] = [parts(a), parts(b)];
   for (let i = 0; i < Math.max(x.length, y.length); i++) {
@@ -82,6 +84,11 @@ function sameCard(a: FoundCard, b: FoundCard): boolean {
 
 function sameEntries<K>(a: ReadonlyMap<K, string>, b: ReadonlyMap<K, string>): boolean {
   return a.size === b.size && [...a].every(([key, value]) => b.get(key) === value);
+}
+
+/** 1004 of `kfd-1004`. */
+function topologyId(key: string): number | undefined {
+  return key.startsWith('kfd-') ? Number(key.slice(4)) : undefined;
 }
 
 function joinKfd(

@@ -215,7 +215,7 @@ async function examine(pool: LanePool, c: Candidate, known: readonly Device[]): 
   const statics = await read([...files.keys()].filter(isStatic), files.get('power/runtime_status'));
   const earlier = known.find((one) => one.dir === c.dir && one.statics.names().next().done !== true)?.statics;
   const pci = c.pci ?? identity.parse('uevent', parseUevent)?.pci ?? PCI.exec(c.dir)?.[0] ?? c.dir;
-  const complete = statics !== undefined && !isRefused(statics);
+  const complete = statics !== undefined && !isPassing(statics);
   return deviceOf(c, pci, files, statics ?? earlier ?? identity, complete);
 }
 
@@ -239,11 +239,15 @@ function gather(names: readonly string[], outcomes: readonly Outcome[]): RawFile
   return raw;
 }
 
-const REFUSED = new Set([constants.errno.EPERM, constants.errno.EBUSY]);
+const { errno } = constants;
+/** In reset, not yet initialised, going away, or our own limit: another time the file may say something. */
+const PASSING = new Set([
+  ...[errno.EPERM, errno.EBUSY, errno.EAGAIN, errno.ENODEV, errno.ENXIO, errno.EIO],
+  ...[errno.ETIME, errno.ETIMEDOUT, errno.EMFILE, errno.ENFILE, errno.ENOMEM],
+]);
 
-/** In reset, or not yet initialised. */
-function isRefused(raw: RawFiles): boolean {
-  return [...raw.names()].some((name) => REFUSED.has(raw.errno(name) ?? 0));
+function isPassing(raw: RawFiles): boolean {
+  return [...raw.names()].some((name) => PASSING.has(raw.errno(name) ?? 0));
 }
 
 export function deviceOf(

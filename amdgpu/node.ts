@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type OnceLog, onceLog } from '../base/log.ts';
 import type { CardState } from '../model/card.ts';
+import type { Reason } from '../model/reading.ts';
 import { assemble, Numbering, sameFound } from './cards.ts';
 import { tableFirst } from './chips.ts';
 import { healthOf } from './health.ts';
@@ -9,7 +10,7 @@ import { Inspections } from './inspect.ts';
 import type { LanePool, Outcome, Task } from './lanes/pool.ts';
 import type { Paths } from './paths.ts';
 import { gentleWhenNotNeeded, needed } from './plan.ts';
-import { RawFiles } from './raw.ts';
+import { RawFiles, reasonOf } from './raw.ts';
 import { Readings } from './readings.ts';
 import { CardRecord } from './record.ts';
 import type { Context } from './resolve/context.ts';
@@ -148,7 +149,7 @@ export class AmdNode {
     const at = clock.now();
     const tasks: Task[] = watchTasks(paths);
     const handlers: ((outcome: Outcome) => void)[] = tasks.map(() => () => {});
-    const again: CardRecord[] = [];
+    const lacking = new Map<CardRecord, string[]>();
     for (const record of this.#records.values()) {
       record.live.begin(at);
       if (record.health === 'gone' || record.byTopologyAlone) continue;
@@ -160,12 +161,13 @@ export class AmdNode {
       this.#addGentle(record, tasks, handlers, report);
       tasks.push({ owner: record.pci, item: record.passItem() });
       handlers.push((outcome) => {
-        if (this.#took(record, names, outcome, at, report) && !this.#coverFallbacks(record)) again.push(record);
+        const missing = this.#took(record, names, outcome, at, report) ? this.#uncovered(record) : [];
+        if (missing.length > 0) lacking.set(record, missing);
         else this.#resolve(record, report);
       });
     }
     const outcomes = await pool.run(tasks, left(), (index, outcome) => handlers[index]?.(outcome));
-    if (again.length > 0) await this.#passAgain(again, at, left, report);
+    if (lacking.size > 0) await this.#complete(lacking, left, report);
     for (const record of this.#records.values()) {
       if (!record.byTopologyAlone || record.health === 'gone') continue;
       // Known by the topology alone, which has answered: there is nothing more to ask.
@@ -206,7 +208,7 @@ export class AmdNode {
     }
     const { health } = record;
     if (health === 'ok') record.lastSuccess = at;
-    else if (health === 'silent') record.count('card', outcome.op === 'lost' ? 'failed' : 'timeout');
+    else if (health === 'silent') record.count('card', silenceOf(outcome));
     else if (health === 'asleep') record.count('card', 'asleep');
     else if (health === 'resetting') record.count('card', 'busy');
     else if (health === 'gone') record.count('card', 'gone');
@@ -220,25 +222,28 @@ export class AmdNode {
     return health === 'ok';
   }
 
-  /** False where the table of this pass leaves something to files that were not read with it. */
-  #coverFallbacks(record: CardRecord): boolean {
+  /** Files to which the table of this pass leaves something and that were not read with it. */
+  #uncovered(record: CardRecord): string[] {
     const table = this.#table(record, false);
     const { family } = record.found.card.model;
     const want = record.named('fallback').filter((name) => needed(name, family, table));
-    const missing = want.some((name) => !record.planned.includes(name));
-    if (!missing && want.length === record.fallbacks.length) return true;
+    const missing = want.filter((name) => !record.planned.includes(name));
+    if (missing.length === 0 && want.length === record.fallbacks.length) return missing;
     const before = record.planId;
     record.fallbacks = want;
     record.replan();
     this.#options.pool.forget(before);
-    return !missing;
+    return missing;
   }
 
-  async #passAgain(records: CardRecord[], at: number, left: () => number, report: ResolveReport): Promise<void> {
-    const tasks = records.map((record) => ({ owner: record.pci, item: record.passItem() }));
+  /** Reads what the first pass turned out to lack. */
+  async #complete(lacking: Map<CardRecord, string[]>, left: () => number, report: ResolveReport): Promise<void> {
+    const all = [...lacking];
+    const tasks = all.map(([record, names]) => ({ owner: record.pci, item: record.readItem(names) }));
     await this.#options.pool.run(tasks, left(), (index, outcome) => {
-      const record = records[index] as CardRecord;
-      this.#took(record, record.planned, outcome, at, report);
+      const [record, names] = all[index] as [CardRecord, string[]];
+      if (outcome.op === 'read' && !outcome.asleep) record.take(names, outcome.files, false, report.troubled);
+      else record.health = healthOf(names, outcome);
       this.#resolve(record, report);
     });
   }
@@ -409,7 +414,8 @@ export class AmdNode {
           const [outcome] = await pool.run([{ owner: record.pci, item: record.readItem([name]) }], COSTLY_READ_MS);
           if (outcome?.op === 'read' && !outcome.asleep && record.raw === raw) {
             record.take([name], outcome.files, true);
-            continue;
+            const file = outcome.files[0];
+            if (typeof file !== 'number' || reasonOf(file) !== 'busy') continue;
           }
           // Nothing was read: soon again. What was read in part waits, as each read has its price.
           if (name === names[0]) record.costlyAt = clock.monotonic() - costlyMs + COSTLY_READ_MS;
@@ -430,6 +436,13 @@ export class AmdNode {
       });
     });
   }
+}
+
+/** Whose silence it is: the card's, or ours. */
+function silenceOf(outcome: Outcome): Reason {
+  if (outcome.op === 'lost') return 'failed';
+  const first = outcome.op === 'read' ? outcome.files[0] : undefined;
+  return typeof first === 'number' && reasonOf(first) === 'exhausted' ? 'exhausted' : 'timeout';
 }
 
 function driverOf(now: Survey): string {

@@ -6,6 +6,8 @@ import { Readings } from './readings.ts';
 import type { CardRecord } from './record.ts';
 
 const PERIOD_MS = 60_000;
+/** How soon a card is noticed that answers for the first time, or again. */
+const LOOK_MS = 1000;
 /** The driver sleeps a second in each read. */
 const READ_MS = 5_000;
 
@@ -15,6 +17,7 @@ export class PcieBandwidth {
   readonly #clock: Clock;
   readonly #cards: () => readonly CardRecord[];
   readonly #tables = new Map<string, Readings>();
+  readonly #readAt = new Map<string, number>();
   #timer: { stop(): void } | undefined;
   #busy = false;
 
@@ -25,8 +28,7 @@ export class PcieBandwidth {
   }
 
   start(): void {
-    this.#timer = this.#clock.every(PERIOD_MS, () => void this.read());
-    void this.read();
+    this.#timer = this.#clock.every(LOOK_MS, () => void this.read());
   }
 
   close(): void {
@@ -37,11 +39,15 @@ export class PcieBandwidth {
     return this.#tables.get(pci);
   }
 
+  /** Reads, one after the other, the cards whose last reading is a minute old. */
   async read(): Promise<void> {
     if (this.#busy) return;
     this.#busy = true;
     try {
-      for (const record of this.#cards()) await this.#one(record);
+      for (const record of this.#cards()) {
+        const readAt = this.#readAt.get(record.pci) ?? Number.NEGATIVE_INFINITY;
+        if (this.#clock.monotonic() - readAt >= PERIOD_MS) await this.#one(record);
+      }
     } finally {
       this.#busy = false;
     }
@@ -55,6 +61,7 @@ export class PcieBandwidth {
       readings.begin(this.#clock.now());
       return;
     }
+    this.#readAt.set(record.pci, this.#clock.monotonic());
     const gate = record.gate;
     const [outcome] = await this.#pool.run(
       [{ owner: 'pcie_bw', item: { op: 'read', files: [path], ...(gate === undefined ? {} : { gate }) } }],

@@ -62,12 +62,12 @@ export class RawFiles {
   set(name: string, result: FileResult, copy = false): void {
     const kept = this.#files.get(name);
     if (kept === undefined) {
-      this.#files.set(name, { result: copy && typeof result !== 'number' ? result.slice() : result, fresh: true });
+      this.#files.set(name, { result: copy ? copyOf(result) : result, fresh: true });
       return;
     }
     kept.fresh = true;
     if (sameBytes(kept.result, result)) return;
-    kept.result = copy && typeof result !== 'number' ? result.slice() : result;
+    kept.result = copy ? copyOf(result) : result;
     kept.parser = undefined;
     kept.parsed = undefined;
   }
@@ -129,6 +129,11 @@ export class RawFiles {
     }
     return kept.parsed as T | undefined;
   }
+}
+
+/** Not by slice(): a Buffer's own makes a window on the same memory. */
+function copyOf(result: FileResult): FileResult {
+  return typeof result === 'number' ? result : new Uint8Array(result);
 }
 
 function sameBytes(a: FileResult, b: FileResult): boolean {

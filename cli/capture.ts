@@ -1,4 +1,5 @@
-import { createWriteStream, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { hostname, userInfo } from 'node:os';
 import type { Command } from 'commander';
 import { configurationError, environmentError, errnoOf } from '../base/errors.ts';
@@ -78,8 +79,8 @@ Exit codes: 0 written, 1 the environment (nothing to capture, no room), 2 wrong 
         leftOut: LEFT_OUT,
       };
       try {
-        const file = createWriteStream(output, { flags: 'wx', mode: 0o600 });
-        await writeArchive({ contents, faults: taken.faults, manifest }, file);
+        const file = await open(output, 'wx', 0o600);
+        await untilDone(() => writeArchive({ contents, faults: taken.faults, manifest }, file.createWriteStream()));
       } catch (cause) {
         throw unwritable(output, cause);
       }

@@ -6,12 +6,14 @@ export function deadlineOf(header: string | undefined, fallbackMs: number): numb
   return Math.max(50, ms - Math.min(500, ms / 5));
 }
 
-/** Whether the client takes gzip (RFC 9110: `gzip;q=0` refuses it). */
+/** Whether the client takes gzip (RFC 9110: `gzip;q=0` refuses it, and `*` stands for what is not named). */
 export function acceptsGzip(header: string | undefined): boolean {
+  let others = false;
   for (const part of (header ?? '').split(',')) {
     const [coding, ...parameters] = part.split(';').map((piece) => piece.trim().toLowerCase());
-    if (coding !== 'gzip' && coding !== 'x-gzip' && coding !== '*') continue;
-    return !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    const taken = !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter));
+    if (coding === 'gzip' || coding === 'x-gzip') return taken;
+    if (coding === '*') others = taken;
   }
-  return false;
+  return others;
 }

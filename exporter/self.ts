@@ -60,9 +60,9 @@ export class SelfMetrics {
     new Gauge({
       name: 'amdgpu_exporter_build_info',
       help: 'Version of this exporter.',
-      labelNames: ['version', 'revision', 'node'],
+      labelNames: ['version', 'revision', 'nodejs'],
       registers,
-    }).set({ version: options.version, revision: options.revision, node: process.version }, 1);
+    }).set({ version: options.version, revision: options.revision, nodejs: process.version }, 1);
     new Gauge({
       name: 'amdgpu_exporter_lanes',
       help: 'Reading processes, by state; a stuck one waits for a card that does not answer.',

@@ -173,8 +173,8 @@ export class LanePool {
     let losses = 0;
     while (rest.length > 0 && !this.#closed) {
       const lane = this.#sharedLane();
-      // Never all of the time that is left for one item: the others want some of it.
-      const perItem = Math.min(itemDeadline, end - clock.monotonic()) / 2;
+      // Little of the time that is left for one item: a fresh lane has to start, and the others want some of it.
+      const perItem = Math.min(itemDeadline / 2, (end - clock.monotonic()) / 4);
       const left = await this.#attempt(lane, tasks, rest, end, perItem, settle);
       if (left.kind === 'done') {
         rest = [];

@@ -4,7 +4,7 @@ import { group } from './quantity.ts';
 export const media = group('media', {
   busy: {
     key: 'media_engine_busy',
-    labels: ['engine', 'instance'],
+    labels: ['engine', 'index'],
     unit: 'ratio',
     kind: 'gauge',
     rows: ['E2', 'E3', 'E4', 'E5', 'N6'],

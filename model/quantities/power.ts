@@ -33,7 +33,7 @@ export const power = group('power', {
     labels: [],
     unit: 'joules',
     kind: 'counter',
-    rows: ['T3', 'D14'],
+    rows: ['T3'],
     cadence: 'fast',
     sources: ['gpu_metrics energy_accumulator'],
     help: 'Energy since the firmware counter began (2^-16 J a step). Only where that unit is documented: MI200, MI300, MI350.',

@@ -84,7 +84,7 @@ export const xgmi = group('xgmi', {
   },
   ports: {
     key: 'xgmi_port',
-    labels: ['node', 'port', 'peer_node', 'peer_port'],
+    labels: ['own_node', 'own_port', 'peer_node', 'peer_port'],
     unit: 'none',
     kind: 'info',
     rows: ['X21'],

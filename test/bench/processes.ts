@@ -20,14 +20,23 @@ export function familyOf(pid: number): number[] {
   return [pid, ...children.flatMap(familyOf)];
 }
 
-/** Seconds of processor time so far: user and system, of all threads. */
+/** A file of a process, or nothing where the process has ended since it was listed. */
+function fileOf(pid: number, name: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${pid}/${name}`, 'latin1');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Seconds of processor time so far: user and system, of all threads, and of children that have ended. */
 export function cpuSeconds(pids: readonly number[]): number {
   let ticks = 0;
   for (const pid of pids) {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const stat = fileOf(pid, 'stat') ?? '';
     // The name may hold blanks and brackets: numbers are counted from behind it.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    ticks += Number(fields[11]) + Number(fields[12]);
+    for (const field of fields.slice(11, 15)) ticks += Number(field);
   }
   return ticks / TICKS_A_SECOND;
 }
@@ -42,7 +51,8 @@ export interface Memory {
 export function memoryOf(pids: readonly number[]): Memory {
   const sum: Memory = { private: 0, rss: 0 };
   for (const pid of pids) {
-    const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1');
+    const rollup = fileOf(pid, 'smaps_rollup');
+    if (rollup === undefined) continue;
     const of = (field: string): number =>
       Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(rollup)?.[1] ?? Number.NaN);
     sum.private += (of('Private_Clean') + of('Private_Dirty')) / MIB;

@@ -13,7 +13,12 @@ function quantile(sorted: readonly number[], share: number): number {
 
 export function timesOf(list: readonly number[]): Times {
   const sorted = [...list].sort((a, b) => a - b);
-  return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), best: sorted[0] ?? Number.NaN, count: sorted.length };
+  return {
+    p50: quantile(sorted, 0.5),
+    p99: quantile(sorted, 0.99),
+    best: sorted[0] ?? Number.NaN,
+    count: sorted.length,
+  };
 }
 
 /** Does it `count` times, one after the other, and takes the time of each. */

@@ -1,14 +1,12 @@
 import {
   createReadStream,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -17,13 +15,14 @@ import { extract } from 'tar-stream';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { describeNode, writeTree } from '../../sim/tree.ts';
 import { hardwareOnly, startExporter } from '../support/exporter.ts';
+import { folderInMemory } from '../support/memory.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/cli/main.js');
 const PATIENCE = 60_000;
 let dir: string;
 
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'nightshift-capture-'));
+  dir = folderInMemory('nightshift-capture-');
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 
@@ -34,7 +33,9 @@ async function unpack(archive: string, to: string): Promise<void> {
   tar.on('entry', (header, stream, next) => {
     const path = join(to, header.name);
     const chunks: Buffer[] = [];
-    stream.on('data', (chunk: Buffer) => void chunks.push(chunk));
+    stream.on('data', (chunk) => {
+      chunks.push(chunk as Buffer);
+    });
     stream.on('end', () => {
       mkdirSync(header.type === 'directory' ? path : dirname(path), { recursive: true });
       if (header.type === 'symlink') symlinkSync(header.linkname ?? '', path);
@@ -59,10 +60,7 @@ const comparable = (text: string): string[] =>
   text
     .replace(/(unique_id|serial|hive|device_id)="[^"]*"/g, '$1="…"')
     .split('\n')
-    .filter(
-      (line) =>
-        !/^amdgpu_(read_errors_total|sample_change|xgmi_errors_seen|ras_errors_total)|amdgpu_driver_info/.test(line),
-    );
+    .filter((line) => !/amdgpu_(read_errors_total|xgmi_errors_seen_total|ras_errors_total)\b/.test(line));
 
 describe('nightshift capture', () => {
   it.each([
@@ -135,9 +133,11 @@ describe('nightshift capture', () => {
       writeTree(tree, describeNode({ model: 'mi300x', cards: 1 }));
       await nightshift('capture', `--path.sysfs=${tree}/sys`, '--output=c.tar.gz', '--with-ras-counts');
       await unpack(join(dir, 'c.tar.gz'), dir);
-      const files = readdirSync(join(dir, 'nightshift-capture'), { recursive: true, encoding: 'utf8' });
-      expect(files.filter((file) => file.endsWith('umc_err_count'))).toHaveLength(1);
-      expect(files.filter((file) => file.endsWith('pcie_bw'))).toEqual([]);
+      // With types: a listing by names alone follows links, and these lead in circles.
+      const entries = readdirSync(join(dir, 'nightshift-capture'), { recursive: true, withFileTypes: true });
+      const files = entries.map(({ name }) => name);
+      expect(files.filter((file) => file === 'umc_err_count')).toHaveLength(1);
+      expect(files.filter((file) => file === 'pcie_bw')).toEqual([]);
     },
     PATIENCE,
   );

@@ -1,14 +1,14 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { folderInMemory } from '../support/memory.ts';
 import { skipUnless } from '../support/skips.ts';
 
 const MAIN = join(import.meta.dirname, '../../dist/cli/main.js');
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'nightshift-commands-'));
+  dir = folderInMemory('nightshift-commands-');
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 

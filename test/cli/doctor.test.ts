@@ -1,15 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../base/log.ts';
 import { anythingReadable, type DoctorReport, examine, losesBy } from '../../cli/doctor/report.ts';
 import { renderDoctor } from '../../cli/doctor/text.ts';
 import { describeNode, type NodeDescription, writeTree } from '../../sim/tree.ts';
+import { folderInMemory } from '../support/memory.ts';
 
 let dir: string;
 beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'nightshift-doctor-'));
+  dir = folderInMemory('nightshift-doctor-');
 });
 afterEach(() => rmSync(dir, { recursive: true, force: true }));
 

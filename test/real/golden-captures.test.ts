@@ -1,8 +1,10 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { wireState } from '../../exporter/api.ts';
 import { ALL_QUANTITIES } from '../../model/quantities/catalogue.ts';
 import { metricName } from '../../model/quantities/quantity.ts';
+import { stateSchema } from '../../model/wire.ts';
 import { capturesDir } from '../support/captures.ts';
 import { differences, type Expected } from '../support/expected.ts';
 import { startExporter, type TestExporter } from '../support/exporter.ts';
@@ -289,6 +291,40 @@ const NEVER: readonly [name: RegExp, values: readonly number[]][] = [
   [/_width$/, [65535, 255]],
 ];
 
+type Decoded = number | null | number[];
+type Field = [metric: string, labels: Labels, factor: number];
+
+/** Fields that no text file of the same tree tells as well; raw values are in the units of the table. */
+const RADEON_FIELDS: Record<string, Field> = {
+  average_gfx_activity: ['amdgpu_average_activity_ratio', { engine: 'gfx' }, 0.01],
+  average_umc_activity: ['amdgpu_average_activity_ratio', { engine: 'memory_controller' }, 0.01],
+  average_mm_activity: ['amdgpu_average_activity_ratio', { engine: 'vcn' }, 0.01],
+  temperature_vrgfx: ['amdgpu_temperature_celsius', { sensor: 'vr_gfx' }, 1],
+  temperature_vrsoc: ['amdgpu_temperature_celsius', { sensor: 'vr_soc' }, 1],
+  temperature_vrmem: ['amdgpu_temperature_celsius', { sensor: 'vr_mem' }, 1],
+  average_gfxclk_frequency: ['amdgpu_average_clock_hertz', { clock: 'gfx' }, 1e6],
+  average_socclk_frequency: ['amdgpu_average_clock_hertz', { clock: 'soc' }, 1e6],
+  average_uclk_frequency: ['amdgpu_average_clock_hertz', { clock: 'mem' }, 1e6],
+  average_vclk0_frequency: ['amdgpu_average_clock_hertz', { clock: 'vclk' }, 1e6],
+  average_dclk1_frequency: ['amdgpu_average_clock_hertz', { clock: 'dclk1' }, 1e6],
+  voltage_soc: ['amdgpu_voltage_volts', { rail: 'vddsoc' }, 1e-3],
+  voltage_mem: ['amdgpu_voltage_volts', { rail: 'vddmem' }, 1e-3],
+  system_clock_counter: ['amdgpu_table_boottime_seconds', {}, 1e-9],
+  gfx_activity_acc: ['amdgpu_activity_accumulator_total', { engine: 'gfx' }, 1],
+  firmware_timestamp: ['amdgpu_firmware_clock_seconds_total', {}, 1e-8],
+};
+const APU_FIELDS: Record<string, Field> = {
+  average_gfx_activity: ['amdgpu_average_activity_ratio', { engine: 'gfx' }, 1e-4],
+  average_mm_activity: ['amdgpu_average_activity_ratio', { engine: 'vcn' }, 1e-4],
+  temperature_gfx: ['amdgpu_temperature_celsius', { sensor: 'gfx' }, 0.01],
+  temperature_soc: ['amdgpu_temperature_celsius', { sensor: 'soc' }, 0.01],
+  average_cpu_power: ['amdgpu_apu_power_watts', { component: 'cpu' }, 1e-3],
+  average_soc_power: ['amdgpu_apu_power_watts', { component: 'soc' }, 1e-3],
+  average_gfx_power: ['amdgpu_apu_power_watts', { component: 'gfx' }, 1e-3],
+  average_fclk_frequency: ['amdgpu_average_clock_hertz', { clock: 'fabric' }, 1e6],
+  system_clock_counter: ['amdgpu_table_boottime_seconds', {}, 1e-9],
+};
+
 skipUnlessCaptures();
 describe.each(directory === undefined ? [] : captures(directory))('the capture $name', ({ name, tree, expected }) => {
   let running: TestExporter;
@@ -326,6 +362,26 @@ describe.each(directory === undefined ? [] : captures(directory))('the capture $
   it('gives each family its HELP and TYPE, and promtool finds nothing to say', async () => {
     for (const [family, { help }] of series.families) expect(help, family).toBeTruthy();
     expect(await promtoolCheckMetrics(text)).toEqual([]);
+  });
+
+  it('is told to other programs in the agreed form', () => {
+    const { node } = running.exporter;
+    const sent = JSON.parse(JSON.stringify(wireState('n', node.current().at, node.states(), [])));
+    expect(stateSchema.parse(sent)).toEqual(sent);
+    expect(sent.cards).toHaveLength(series.value('amdgpu_gpus') as number);
+  });
+
+  it('shows what its decoded table says beside it', () => {
+    const file = Object.keys(expected).length === 1 ? join(tree, 'gpu_metrics.decoded.json') : '';
+    const decoded: Record<string, Decoded> = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {};
+    const fields = decoded.format_revision === 1 ? RADEON_FIELDS : APU_FIELDS;
+    for (const [field, [metric, labels, factor]] of Object.entries(fields)) {
+      const raw = decoded[field];
+      if (raw === undefined || Array.isArray(raw)) continue;
+      const published = series.value(metric, labels);
+      if (raw === null) expect(published, field).toBeUndefined();
+      else expect(published, field).toBeCloseTo(raw * factor, 9);
+    }
   });
 
   it('is taken without a resolver that throws', () => {

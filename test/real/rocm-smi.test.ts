@@ -246,6 +246,29 @@ function compareProfiles(ready: Ready): void {
   }
 }
 
+/** By an exporter of its own: the collector is off unless one asks for it, for the driver sleeps a second in each read. */
+async function compareTraffic(ready: Ready): Promise<void> {
+  const { exporter, close } = await startExporter(ready.tree, { collectors: new Set(['pcie', 'pcie_bw']) });
+  let series: Series;
+  try {
+    // Nothing is read of a card before its first scrape; then each card has its turn.
+    await expect
+      .poll(async () => (await exporter.scrape(5000)).match(/^amdgpu_pcie_sent_.*\{/gm)?.length, { timeout: 10_000 })
+      .toBe(ready.cards.length);
+    series = new Series(await exporter.scrape(5000));
+  } finally {
+    close();
+  }
+  for (const line of linesOf(rocmSmiText(ready.tree, ['--showbw']))) {
+    const [, card, mebibytes] = /^GPU\[(\d+)\]\s*: Estimated maximum PCIe bandwidth .*: ([\d.]+)$/.exec(line) ?? [];
+    if (card === undefined) continue;
+    const gpu = ready.scope.gpuOf(Number(card));
+    const bytes = (way: string): number => series.value(`amdgpu_pcie_${way}_bytes_per_second`, { gpu }) ?? Number.NaN;
+    const sum = ((bytes('received') + bytes('sent')) / 2 ** 20).toFixed(3);
+    judge(ready, line, 'PCIe traffic, both ways', mebibytes, sum);
+  }
+}
+
 /** `PID 4203 is using 1 DRM device(s):` and their numbers in the next line. */
 function compareDevices(ready: Ready): void {
   const text = rocmSmiText(ready.tree, ['--showpidgpus']);
@@ -273,7 +296,10 @@ describe.each(Object.entries(CASES))('%s', (model, how) => {
       compareRas(ready);
       comparePages(ready);
     }
-    if (model === 'MI100') compareProfiles(ready);
+    if (model === 'MI100') {
+      compareProfiles(ready);
+      await compareTraffic(ready);
+    }
     expect(verdicts.filter((verdict) => verdict.model === model && verdict.why === '')).toEqual([]);
   });
 });
@@ -283,7 +309,8 @@ it('every row of the comparison was reached, and found both sides with a value',
   const reached = new Set(verdicts.filter(({ ours }) => ours !== undefined).map(({ what }) => what));
   const rows = [...CARD_ROWS, ...systemRows(1)].map(({ what }) => what);
   const texts = ['RAS, correctable', 'RAS, uncorrectable', 'bad pages', 'bandwidth of a link', 'power profile'];
-  expect([...rows, ...texts, 'which GPUs a process uses'].filter((what) => !reached.has(what))).toEqual([]);
+  texts.push('PCIe traffic, both ways', 'which GPUs a process uses');
+  expect([...rows, ...texts].filter((what) => !reached.has(what))).toEqual([]);
 });
 
 function table(all: readonly Verdict[]): string {

@@ -245,7 +245,7 @@ function partitions({ add, gpu, spec, revision, socket, node }: View): void {
       ticks('low_utilization', gpu.counters.lowUtilization[xcc]);
     });
     one.vcns.forEach((vcn, i) => {
-      const label = { partition, engine: 'vcn', instance: String(i) };
+      const label = { partition, engine: 'vcn', index: String(i) };
       add('media_engine_busy_ratio', told ? (gpu.live.vcnBusy[vcn] as number) / 100 : null, label);
     });
   }

@@ -22,7 +22,10 @@ export interface TestExporter {
 }
 
 /** The exporter in this process, on a tree with sys/ and proc/ in it, with real lanes and all that files can tell. */
-export async function startExporter(tree: string, options: { clock?: Clock } = {}): Promise<TestExporter> {
+export async function startExporter(
+  tree: string,
+  options: { clock?: Clock; collectors?: ReadonlySet<string> } = {},
+): Promise<TestExporter> {
   const paths: Paths = { sysfs: `${tree}/sys`, procfs: `${tree}/proc` };
   const logged: string[] = [];
   const hasProcesses = existsSync(paths.procfs);

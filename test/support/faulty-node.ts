@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onTestFinished, TestRunner } from 'vitest';
 import { createLog } from '../../base/log.ts';
 import { createExporter, type Exporter, type ExporterOptions } from '../../exporter/app.ts';
 import { COLLECTORS } from '../../exporter/collectors.ts';
@@ -70,7 +71,8 @@ export async function faultyNode(
   };
 }
 
-export const LANE_DEADLINE_MS = 400;
+/** Long: a fault file system on a busy machine is slow. Tests of hangs set their own. */
+const LANE_DEADLINE_MS = 8_000;
 
 /** What each test sets for itself; the lanes are real, the process collector is left out unless asked for. */
 export type ExporterChanges = Partial<Omit<ExporterOptions, 'paths' | 'log'>>;
@@ -80,10 +82,12 @@ export interface Running {
   /** Lines of the log, `warn` and above. */
   logged: string[];
   scrape(deadlineMs?: number): Promise<Scrape>;
+  /** Scrapes until what is asked for holds; undefined where it does not within twenty seconds. */
+  until(holds: (scrape: Scrape) => boolean): Promise<Scrape | undefined>;
   close(): void;
 }
 
-/** Starts the exporter in this process on `path`/sys and `path`/proc; stopped when the test ends. */
+/** Starts the exporter in this process on `path`/sys and `path`/proc; in a test it is closed when that ends. */
 export async function runExporter(path: string, changes: ExporterChanges = {}): Promise<Running> {
   const running = prepareExporter(path, changes);
   await running.exporter.start();
@@ -101,14 +105,24 @@ export function prepareExporter(path: string, changes: ExporterChanges = {}): Ru
     log: createLog({ level: 'warn', destination: { write: (line) => void logged.push(line) } }),
     collectors: new Set(names),
     laneDeadlineMs: LANE_DEADLINE_MS,
-    scrapeDeadlineMs: 5_000,
+    scrapeDeadlineMs: 10_000,
     ...changes,
   });
-  onTestFinished(() => exporter.close());
+  if (TestRunner.getCurrentTest()) onTestFinished(() => exporter.close());
+  const scrape = async (deadlineMs = 10_000): Promise<Scrape> => new Scrape(await exporter.scrape(deadlineMs));
   return {
     exporter,
     logged,
-    scrape: async (deadlineMs = 5_000) => new Scrape(await exporter.scrape(deadlineMs)),
+    scrape,
+    async until(holds) {
+      const end = performance.now() + 20_000;
+      do {
+        const now = await scrape();
+        if (holds(now)) return now;
+        await sleep(50);
+      } while (performance.now() < end);
+      return undefined;
+    },
     close: () => exporter.close(),
   };
 }

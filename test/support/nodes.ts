@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNode, type NodeDescription, type NodeOptions, writeTree } from '../../sim/tree.ts';
@@ -40,6 +40,9 @@ export const GOLDEN_NODES: Readonly<Record<string, NodeOptions>> = {
   'mi355x-cpx-1.9': { model: 'mi355x', cards: 1, partition: 'cpx', memory: 'nps2' },
 };
 
+/** A node is thousands of small files. */
+const RAM = '/dev/shm';
+
 export interface WrittenNode {
   node: NodeDescription;
   /** Holds sys and proc. */
@@ -50,7 +53,7 @@ export interface WrittenNode {
 /** A simulated node in a folder of its own. */
 export function writtenNode(options: NodeOptions): WrittenNode {
   const node = describeNode(options);
-  const tree = mkdtempSync(join(tmpdir(), 'nightshift-tree-'));
+  const tree = mkdtempSync(join(existsSync(RAM) ? RAM : tmpdir(), 'nightshift-tree-'));
   writeTree(tree, node);
   return { node, tree, remove: () => rmSync(tree, { recursive: true, force: true }) };
 }

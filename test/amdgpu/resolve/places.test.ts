@@ -36,10 +36,10 @@ describe('memory', () => {
 });
 
 describe('identity', () => {
-  const where = { card: 'card1', renderNode: '', driver: '' };
+  const where = { card: 'card1', renderNode: '', driver: '', simulated: false };
   const uniqueId = (bench: Bench): string => bench.out.of(info.info)[0]?.labels[2] ?? 'none';
   const identify = (files: Record<string, string>, ids: bigint[]) =>
-    new Bench().pass((context) => resolveInfo(context, { vendor: '', simulated: false, ...where } as never), {
+    new Bench().pass((context) => resolveInfo(context, where), {
       family: 'mi300',
       files,
       kfd: ids.map((unique_id, n) => kfdNode(n + 1, { unique_id }, { partition: n })),
@@ -64,7 +64,7 @@ describe('identity', () => {
   });
 
   it('counts compute units by partition and keeps out what the topology does not say', () => {
-    const bench = new Bench().pass((context) => resolveInfo(context, where as never), {
+    const bench = new Bench().pass((context) => resolveInfo(context, where), {
       family: 'mi300',
       kfd: [kfdNode(1, { simd_count: 152, simd_per_cu: 4 }), kfdNode(2, { simd_count: 0 }, { partition: 1 })],
     });
@@ -110,7 +110,7 @@ describe('hardware errors', () => {
       'ras/sdma_err_count': 'Query currently inaccessible\n',
     };
     const bench = once(resolveRas, { family: 'mi300', files });
-    expect(bench.value(ras.errors, 'umc', 'deferred')).toBe(3);
+    expect(bench.value(ras.errors, 'umc', 'deferred')).toBe(3n);
     expect(bench.labels(ras.errors)).toEqual([
       'umc.correctable',
       'umc.uncorrectable',
