@@ -109,6 +109,8 @@ type Finding = Device | 'silent' | 'foreign';
 
 /** A card that is slow (or hangs) is looked at for this long at the most, beside everything else. ms */
 const LONGEST_LOOK_MS = 30_000;
+/** Half of all cards are waited for this long. ms */
+const HALF_MS = 1_000;
 /** Files of one item: a slow card answers that many before its lane is given up. */
 const FILES_PER_ITEM = 16;
 
@@ -140,12 +142,17 @@ export class Inspections {
   /** `known` are devices found before: of one that sleeps now, what was read then is kept. */
   async look(candidates: readonly Candidate[], known: readonly Device[]): Promise<Finding[]> {
     const findings = new Map<string, Finding>();
+    let halfDone: () => void = () => {};
+    const half = new Promise<void>((resolve) => {
+      halfDone = resolve;
+    });
     const looks = candidates.map(async (candidate) => {
-      const key = keyOf(candidate);
-      findings.set(key, await this.#one(candidate, known));
+      findings.set(keyOf(candidate), await this.#one(candidate, known));
+      if (findings.size >= candidates.length / 2) halfDone();
     });
     const all = Promise.all(looks);
-    await (this.#clock === undefined ? all : within(this.#clock, all, this.#patience));
+    if (this.#clock === undefined) await all;
+    else await this.#waitFor(this.#clock, Promise.race([half, all]), all);
     for (const candidate of candidates) {
       const key = keyOf(candidate);
       if (findings.has(key)) continue;
@@ -156,6 +163,14 @@ export class Inspections {
       });
     }
     return candidates.map((candidate) => findings.get(keyOf(candidate)) ?? 'silent');
+  }
+
+  /** The slow ones get as long again as half of all took, and no less than the patience. */
+  async #waitFor(clock: Clock, half: Promise<unknown>, all: Promise<unknown>): Promise<void> {
+    const start = clock.monotonic();
+    await within(clock, half, HALF_MS);
+    const took = clock.monotonic() - start;
+    await within(clock, all, Math.max(took, this.#patience - took));
   }
 
   async #one(candidate: Candidate, known: readonly Device[]): Promise<Finding> {

@@ -1,4 +1,4 @@
-import { gfxName, kfdNumber, kfdPciAddress, parseProperties } from './formats/kfd.ts';
+import { gfxName, kfdCache, kfdNumber, kfdPciAddress, parseProperties } from './formats/kfd.ts';
 import { parseUint, parseWord } from './formats/scalar.ts';
 import type { LanePool } from './lanes/pool.ts';
 import type { Entry, FileResult, Item } from './lanes/protocol.ts';
@@ -24,7 +24,15 @@ export interface KfdNode {
   usedMemory?: string;
   ioLinks: Properties[];
   p2pLinks: Properties[];
-  caches: Properties[];
+  /** Caches of one level and kind are alike: how many there are, and the size of one. */
+  caches: CacheKind[];
+}
+
+export interface CacheKind {
+  level: number;
+  kind: 'data' | 'instruction' | 'unified';
+  bytes: number;
+  count: number;
 }
 
 export interface Topology {
@@ -56,18 +64,25 @@ export async function surveyKfd(pool: LanePool, paths: Paths, nodes: Entry[]): P
     .map((node, i) => nodeOf(node, heads[i] ?? []))
     .map((node, i) => ({ node, dir: dirs[i] as string }))
     .filter((one): one is { node: KfdNode; dir: string } => one.node !== undefined);
+  const subs = found.map(({ node }) => subsOf(node));
   const lists = await pool.run(
-    found.map(({ dir }) => ({ owner: 'kfd', item: { op: 'list', dirs: SUBS.map((sub) => `${dir}/${sub}`) } })),
+    found.map(({ dir }, i) => ({
+      owner: 'kfd',
+      item: { op: 'list', dirs: subs[i]?.map((sub) => `${dir}/${sub}`) ?? [] },
+    })),
     ASK,
   );
   const details = await ask(
     pool,
-    found.map(({ dir }, i) => ({ op: 'read', files: detailFiles(dir, lists[i]).map((file) => file.path) })),
+    found.map(({ dir }, i) => ({
+      op: 'read',
+      files: detailFiles(dir, subs[i] ?? [], lists[i]).map((file) => file.path),
+    })),
   );
   found.forEach(({ node, dir }, i) => {
-    detailFiles(dir, lists[i]).forEach((file, k) => {
+    detailFiles(dir, subs[i] ?? [], lists[i]).forEach((file, k) => {
       const text = textOf(details[i]?.[k]);
-      if (text !== undefined) listOf(node, file.sub).push(parseProperties(text));
+      if (text !== undefined) add(node, file.sub, parseProperties(text));
     });
   });
   const used = found.map(({ dir }) => `${dir}/mem_banks/0/used_memory`);
@@ -105,9 +120,20 @@ function nodeOf(number: number, files: readonly FileResult[]): KfdNode | undefin
   };
 }
 
-function detailFiles(dir: string, listing: { op: string; dirs?: (Entry[] | number)[] } | undefined) {
-  const out: { sub: (typeof SUBS)[number]; path: string }[] = [];
-  SUBS.forEach((sub, i) => {
+type Sub = (typeof SUBS)[number];
+
+/** Partitions of a card share its links, and each lists those to all others: they are read for the first one only. */
+function subsOf(node: KfdNode): readonly Sub[] {
+  return node.partition === 0 ? SUBS : SUBS.filter((sub) => !sub.endsWith('links'));
+}
+
+function detailFiles(
+  dir: string,
+  subs: readonly Sub[],
+  listing: { op: string; dirs?: (Entry[] | number)[] } | undefined,
+): { sub: Sub; path: string }[] {
+  const out: { sub: Sub; path: string }[] = [];
+  subs.forEach((sub, i) => {
     const entries = listing?.dirs?.[i];
     if (entries === undefined || typeof entries === 'number') return;
     for (const entry of entries) out.push({ sub, path: `${dir}/${sub}/${entry.name}/properties` });
@@ -115,17 +141,21 @@ function detailFiles(dir: string, listing: { op: string; dirs?: (Entry[] | numbe
   return out;
 }
 
-function listOf(node: KfdNode, sub: (typeof SUBS)[number]): Properties[] {
-  switch (sub) {
-    case 'mem_banks':
-      return node.memBanks;
-    case 'io_links':
-      return node.ioLinks;
-    case 'p2p_links':
-      return node.p2pLinks;
-    case 'caches':
-      return node.caches;
-  }
+function add(node: KfdNode, sub: Sub, properties: Properties): void {
+  if (sub === 'mem_banks') node.memBanks.push(properties);
+  else if (sub === 'io_links') node.ioLinks.push(properties);
+  else if (sub === 'p2p_links') node.p2pLinks.push(properties);
+  else addCache(node.caches, properties);
+}
+
+function addCache(caches: CacheKind[], properties: Properties): void {
+  const cache = kfdCache(properties);
+  if (cache === undefined) return;
+  const { level, bytes } = cache;
+  const kind = cache.data && cache.instruction ? 'unified' : cache.instruction ? 'instruction' : 'data';
+  const known = caches.find((one) => one.level === level && one.kind === kind);
+  if (known === undefined) caches.push({ level, kind, bytes, count: 1 });
+  else known.count += 1;
 }
 
 async function ask(pool: LanePool, items: Item[]): Promise<(readonly FileResult[] | undefined)[]> {

@@ -51,7 +51,7 @@ const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 const WATCH_MS = 2_000;
 /** Discovery goes on without cards that take longer to look at; they come when they have answered. */
-const PATIENCE_MS = 500;
+const PATIENCE_MS = 250;
 /** How long one costly file may take; some ask every memory channel. */
 const COSTLY_READ_MS = 5_000;
 

@@ -1,5 +1,5 @@
 import { info } from '../../model/quantities/info.ts';
-import { computeUnits, kfdCache, kfdNumber } from '../formats/kfd.ts';
+import { computeUnits, kfdNumber } from '../formats/kfd.ts';
 import { parseInt10, parseWord } from '../formats/scalar.ts';
 import type { Context } from './context.ts';
 
@@ -21,7 +21,7 @@ export function resolveInfo(
     'uevent',
     card.pci.startsWith('kfd-') ? '' : card.pci,
     card.package,
-    word('unique_id') || (unique === undefined || unique === 0n ? '' : hex16(unique)),
+    word('unique_id').replace(/^0+$/, '') || (unique === undefined || unique === 0n ? '' : hex16(unique)),
     word('serial_number'),
     word('product_name'),
     word('product_number'),
@@ -78,19 +78,9 @@ function shape({ kfd, out }: Pick<Context, 'kfd' | 'out'>): void {
     out.put(info.shaderArrays, number('array_count'), 'kfd properties', label);
     const clock = number('max_engine_clk_fcompute');
     out.put(info.engineClockMax, clock === undefined ? undefined : clock * 1e6, 'kfd properties', label);
-    const byKind = new Map<string, { level: string; type: string; bytes: number; count: number }>();
-    for (const properties of node.caches) {
-      const cache = kfdCache(properties);
-      if (cache === undefined) continue;
-      const type = cache.data && cache.instruction ? 'unified' : cache.instruction ? 'instruction' : 'data';
-      const key = `${cache.level} ${type}`;
-      const kind = byKind.get(key) ?? { level: String(cache.level), type, bytes: cache.bytes, count: 0 };
-      kind.count += 1;
-      byKind.set(key, kind);
-    }
-    for (const { level, type, bytes, count } of byKind.values()) {
-      out.put(info.cacheSize, bytes, 'kfd caches', level, type, label);
-      out.put(info.caches, count, 'kfd caches', level, type, label);
+    for (const { level, kind, bytes, count } of node.caches) {
+      out.put(info.cacheSize, bytes, 'kfd caches', String(level), kind, label);
+      out.put(info.caches, count, 'kfd caches', String(level), kind, label);
     }
   }
 }

@@ -17,7 +17,8 @@ export function resolveMemory({ raw, table, out }: Context): void {
 
 export function resolveMemorySizes(context: Context): void {
   const { raw, kfd, card, out } = context;
-  out.put(memory.vramSize, uint(raw, 'mem_info_vram_total') ?? bankOfWholeCard(context), 'mem_info_vram_total');
+  const total = uint(raw, 'mem_info_vram_total');
+  out.put(memory.vramSize, ...firstOf([total, 'mem_info_vram_total'], [bankOfWholeCard(context), 'kfd mem_banks']));
   out.put(memory.visibleVramSize, uint(raw, 'mem_info_vis_vram_total'), 'mem_info_vis_vram_total');
   out.put(memory.gttSize, uint(raw, 'mem_info_gtt_total'), 'mem_info_gtt_total');
   for (const node of kfd) {

@@ -1,7 +1,8 @@
 import { pcie } from '../../model/quantities/pcie.ts';
+import type { Quantity } from '../../model/quantities/quantity.ts';
 import { parseAer, parseLinkSpeed, parseLinkWidth } from '../formats/pcie.ts';
 import { parseBig, parseWord } from '../formats/scalar.ts';
-import { type Context, first, rawCounter, scaled, states } from './context.ts';
+import { type Context, first, firstOf, rawCounter, scaled, states } from './context.ts';
 
 const GM = 'gpu_metrics';
 const POWER_STATES = ['D0', 'D1', 'D2', 'D3hot', 'D3cold'];
@@ -27,8 +28,15 @@ export function resolvePcie(context: Context): void {
   const speed = positive(scaled(first(table, 'pcie_link_speed'), 1e9));
   const fileWidth = raw.parse('current_link_width', parseLinkWidth);
   const fileSpeed = raw.parse('current_link_speed', parseLinkSpeed);
-  out.put(pcie.linkWidth, tableFirst ? (width ?? fileWidth) : (fileWidth ?? width), 'current_link_width');
-  out.put(pcie.linkSpeed, tableFirst ? (speed ?? fileSpeed) : (fileSpeed ?? speed), 'current_link_speed');
+  const put = (quantity: Quantity, inTable: number | undefined, inFile: number | undefined, file: string): void => {
+    const pair: [number | undefined, string][] = [
+      [inTable, GM],
+      [inFile, file],
+    ];
+    out.put(quantity, ...firstOf(...(tableFirst ? pair : pair.reverse())));
+  };
+  put(pcie.linkWidth, width, fileWidth, 'current_link_width');
+  put(pcie.linkSpeed, speed, fileSpeed, 'current_link_speed');
   out.put(pcie.bandwidth, scaled(first(table, 'pcie_bandwidth_inst'), 1e9), GM);
   const sum = rawCounter(table, 'pcie_bandwidth_acc');
   out.count(pcie.bandwidthAccumulator, sum, GM, { width: 64, maxRate: 1e7 }, undefined);
