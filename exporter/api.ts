@@ -1,6 +1,7 @@
 import type { CardState } from '../model/card.ts';
 import type { Reading } from '../model/reading.ts';
-import { WIRE_VERSION, type WireReading, type WireState } from '../model/wire.ts';
+import type { WireReading, WireState } from '../model/wire.ts';
+import { WIRE_VERSION } from '../model/wire-version.ts';
 import type { ListedProcess } from './processes/collector.ts';
 
 /** The newest readings of all cards, as other programs get them. */

@@ -20,7 +20,7 @@ import { COLLECTORS, CORE, type Collector, quantitiesOf } from './collectors.ts'
 import { renderFamily, type Table } from './exposition.ts';
 import { renderPage } from './page.ts';
 import { ProcessCollector, type ProcessTarget } from './processes/collector.ts';
-import { ProfilerCollector } from './profiler.ts';
+import type { ProfilerCollector } from './profiler.ts';
 import { acceptsGzip, deadlineOf } from './scrape.ts';
 import { SelfMetrics } from './self.ts';
 import { renderErrors, statusTables } from './status.ts';
@@ -105,8 +105,7 @@ export function createExporter(options: ExporterOptions): Exporter {
         deadlineMs: 5_000,
       })
     : undefined;
-  const profiler =
-    collectors.has('profiler') && options.profiler ? new ProfilerCollector({ ...options.profiler, clock }) : undefined;
+  let profiler: ProfilerCollector | undefined;
   const hsmp = collectors.has('apu') ? new Hsmp(pool, paths, clock) : undefined;
   const bandwidth = collectors.has('pcie_bw') ? new PcieBandwidth(pool, clock, () => node.cards) : undefined;
   const lag = measureLoopLag({ clock });
@@ -224,10 +223,16 @@ export function createExporter(options: ExporterOptions): Exporter {
     scrape,
     async start() {
       nodeInfo.begin(clock.now());
+      if (collectors.has('profiler') && options.profiler !== undefined) {
+        // Loaded on demand: schema checking costs start-up time that the others need not pay.
+        const { ProfilerCollector } = await import('./profiler.ts');
+        profiler = new ProfilerCollector({ ...options.profiler, clock });
+      }
       nodeInfo.put(info.node, 1, 'node.name', options.node);
       if (options.rocmVersion !== undefined) nodeInfo.put(info.rocm, 1, 'rocm', options.rocmVersion);
-      await node.start();
-      await hsmp?.start();
+      // The process lane takes as long to start as the cards to be found.
+      if (processes !== undefined) void pool.run([{ owner: 'proc', item: { op: 'list', dirs: [] } }], 5_000);
+      await Promise.all([node.start(), hsmp?.start()]);
       bandwidth?.start();
       ready = true;
       const found = node.cards.length;

@@ -1,8 +1,6 @@
 import * as z from 'zod';
 import { REASONS } from './reading.ts';
-
-/** Everything that crosses a process carries this number; readers refuse a higher one. */
-export const WIRE_VERSION = 1;
+import { WIRE_VERSION } from './wire-version.ts';
 
 const at = z.number().int().describe('milliseconds since the epoch');
 const source = z.string().describe('kernel file or table field');

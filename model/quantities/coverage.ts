@@ -25,14 +25,14 @@ const NVIDIA_ONLY = impossible('exists on NVIDIA parts only');
 
 const share = (cause: string): Verdict =>
   derived(
-    `rate(amdgpu_throttle_ticks_total{cause="${cause}"}[5m]) / on (gpu) rate(amdgpu_accumulation_ticks_total[5m])`,
+    `rate(amdgpu_throttle_ticks_total{cause="${cause}"}[5m]) / on (instance, gpu) rate(amdgpu_accumulation_ticks_total[5m])`,
   );
 const xccShare = (cause: string): Verdict =>
   derived(
-    `rate(amdgpu_xcc_below_host_limit_ticks_total{cause="${cause}"}[5m]) / on (gpu) group_left rate(amdgpu_accumulation_ticks_total[5m])`,
+    `rate(amdgpu_xcc_below_host_limit_ticks_total{cause="${cause}"}[5m]) / on (instance, gpu) group_left rate(amdgpu_accumulation_ticks_total[5m])`,
   );
 const allBlocks = (severity: string): Verdict =>
-  derived(`sum by (gpu) (amdgpu_ras_errors_total{severity="${severity}"})`);
+  derived(`sum by (instance, gpu) (amdgpu_ras_errors_total{severity="${severity}"})`);
 
 export const COVERAGE: Readonly<Record<string, Verdict>> = {
   C6: impossible('register samples through an ioctl on the device node; reading them keeps the card from idling'),
@@ -46,7 +46,7 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
   M7: derived('amdgpu_visible_vram_size_bytes - amdgpu_visible_vram_used_bytes'),
   M10: derived('amdgpu_gtt_size_bytes - amdgpu_gtt_used_bytes'),
   M14: derived(
-    'amdgpu_busy_ratio{engine="memory_controller"} * on (gpu) amdgpu_vram_bandwidth_max_bytes_per_second',
+    'amdgpu_busy_ratio{engine="memory_controller"} * on (instance, gpu) amdgpu_vram_bandwidth_max_bytes_per_second',
     'MI300A sockets: amdgpu_socket_memory_bandwidth_used_ratio, amdgpu_socket_bandwidth_accumulator_total',
   ),
   M15: impossible('the driver shows no such figure'),
@@ -92,7 +92,7 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
   T15: impossible('no file; the management library asks the device node'),
   T16: NVIDIA_ONLY,
   T29: derived(
-    'amdgpu_temperature_limit_celsius{limit="critical"} - on (gpu, sensor) amdgpu_temperature_celsius',
+    'amdgpu_temperature_limit_celsius{limit="critical"} - on (instance, gpu, sensor) amdgpu_temperature_celsius',
     'absent where the driver states no limit',
   ),
   T31: exported('the PWM range 0–255 as a ratio'),
@@ -118,7 +118,7 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
   R29: impossible('CPER records in debugfs'),
   R30: impossible('CPER records in debugfs, or the kernel log; nearest: amdgpu_ras_events_total'),
   R31: derived(
-    'sum by (gpu) (amdgpu_ras_errors_total{severity="uncorrectable"}) == bool 0',
+    'sum by (instance, gpu) (amdgpu_ras_errors_total{severity="uncorrectable"}) == bool 0',
     'one verdict of several: thresholds are the alert rules’ business',
   ),
   R32: impossible('no file; the management library derives a reboot flag from its own policy'),
@@ -157,18 +157,22 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
   I20: derived('amdgpu_visible_vram_size_bytes >= bool amdgpu_vram_size_bytes'),
   I21: impossible('an ioctl on the device node'),
   I22: derived(
-    'sum by (gpu) (amdgpu_compute_units * amdgpu_compute_clock_max_hertz) * 256',
+    'sum by (instance, gpu) (amdgpu_compute_units * amdgpu_compute_clock_max_hertz) * 256',
     'FP32 vector operations a second of MI200 and MI300 (MI100: times 128); peak bandwidth: amdgpu_vram_bandwidth_max_bytes_per_second',
   ),
   I23: exported('the cluster is an external label of Prometheus'),
 
   D1: derived(
-    'rate(amdgpu_activity_accumulator_total{engine="gfx"}[1m]) / on (gpu) rate(amdgpu_accumulation_ticks_total[1m]) / 100',
+    'rate(amdgpu_activity_accumulator_total{engine="gfx"}[1m]) / on (instance, gpu) rate(amdgpu_accumulation_ticks_total[1m]) / 100',
   ),
-  D2: derived('rate(amdgpu_throttle_ticks_total[5m]) / on (gpu) group_left rate(amdgpu_accumulation_ticks_total[5m])'),
-  D3: derived('amdgpu_temperature_limit_celsius{limit="critical"} - on (gpu, sensor) amdgpu_temperature_celsius'),
+  D2: derived(
+    'rate(amdgpu_throttle_ticks_total[5m]) / on (instance, gpu) group_left rate(amdgpu_accumulation_ticks_total[5m])',
+  ),
+  D3: derived(
+    'amdgpu_temperature_limit_celsius{limit="critical"} - on (instance, gpu, sensor) amdgpu_temperature_celsius',
+  ),
   D4: derived(
-    '(amdgpu_temperature_celsius{sensor="junction"} - on (gpu) amdgpu_baseboard_temperature_celsius{sensor="ubb_front"}) / on (gpu) amdgpu_power_watts',
+    '(amdgpu_temperature_celsius{sensor="junction"} - on (instance, gpu) amdgpu_baseboard_temperature_celsius{sensor="ubb_front"}) / on (instance, gpu) amdgpu_power_watts',
     'over steady minutes; where there is no baseboard sensor, an inlet sensor of the host stands in its place',
   ),
   D5: derived(
@@ -176,11 +180,11 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
     'faster than a scrape: later, by the sampler',
   ),
   D6: derived(
-    '((amdgpu_pcie_link_width < amdgpu_pcie_link_width_max) or (amdgpu_pcie_link_speed_transfers_per_second < amdgpu_pcie_link_speed_max_transfers_per_second)) and on (gpu) amdgpu_busy_ratio{engine="gfx"} > 0.5',
+    '((amdgpu_pcie_link_width < amdgpu_pcie_link_width_max) or (amdgpu_pcie_link_speed_transfers_per_second < amdgpu_pcie_link_speed_max_transfers_per_second)) and on (instance, gpu) amdgpu_busy_ratio{engine="gfx"} > 0.5',
     'the slot’s own limits: amdgpu_pcie_slot_width_max, amdgpu_pcie_slot_speed_max_transfers_per_second',
   ),
   D7: derived(
-    'rate(amdgpu_xgmi_read_bytes_total[1m]) * 8 / on (gpu) group_left (amdgpu_xgmi_link_width * amdgpu_xgmi_link_speed_transfers_per_second)',
+    'rate(amdgpu_xgmi_read_bytes_total[1m]) * 8 / on (instance, gpu) group_left () (amdgpu_xgmi_link_width * amdgpu_xgmi_link_speed_transfers_per_second)',
     'and the same of amdgpu_xgmi_write_bytes_total',
   ),
   D8: derived(
@@ -192,11 +196,11 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
   ),
   D10: derived('rate(amdgpu_processes_evicted_seconds_total[5m])'),
   D11: derived(
-    'sum by (gpu) (amdgpu_profiler_counter{counter=~"TOTAL_(16|32|64)_OPS"}) / sum by (gpu) (amdgpu_profiler_counter{counter=~"FETCH_SIZE|WRITE_SIZE"}) / 1024',
+    'sum by (instance, gpu) (amdgpu_profiler_counter{counter=~"TOTAL_(16|32|64)_OPS"}) / sum by (instance, gpu) (amdgpu_profiler_counter{counter=~"FETCH_SIZE|WRITE_SIZE"}) / 1024',
     'collector profiler, counters of one pass',
   ),
   D12: derived(
-    'sum by (gpu) (amdgpu_profiler_counter{counter="FETCH_SIZE"}) / sum by (gpu) (amdgpu_profiler_counter{counter=~"FETCH_SIZE|WRITE_SIZE"})',
+    'sum by (instance, gpu) (amdgpu_profiler_counter{counter="FETCH_SIZE"}) / sum by (instance, gpu) (amdgpu_profiler_counter{counter=~"FETCH_SIZE|WRITE_SIZE"})',
     'collector profiler',
   ),
   D13: later('owners', 'shares of amdgpu_energy_joules_total by owner'),
@@ -207,7 +211,7 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
   D18: later('detectors', 'bursts of writes while the card idles'),
   D19: derived('amdgpu_voltage_volts / quantile_over_time(0.5, amdgpu_voltage_volts[1h])', 'within one clock band'),
   D20: derived(
-    'sum by (gpu) (amdgpu_profiler_counter{counter="TCC_EA0_RDREQ_LEVEL_sum"}) / sum by (gpu) (amdgpu_profiler_counter{counter="TCC_EA0_RDREQ_sum"})',
+    'sum by (instance, gpu) (amdgpu_profiler_counter{counter="TCC_EA0_RDREQ_LEVEL_sum"}) / sum by (instance, gpu) (amdgpu_profiler_counter{counter="TCC_EA0_RDREQ_sum"})',
     'collector profiler: a mean in cycles; no file of the kernel tells a latency',
   ),
   D21: derived('time() - amdgpu_sample_change_timestamp_seconds'),
@@ -216,11 +220,11 @@ export const COVERAGE: Readonly<Record<string, Verdict>> = {
     'and the same by vbios of amdgpu_info and of amdgpu_firmware_info',
   ),
   D24: derived(
-    'max(amdgpu_temperature_celsius{sensor="junction"}) - min(amdgpu_temperature_celsius{sensor="junction"})',
-    'by node: by (instance); the same of D1 and of amdgpu_power_watts',
+    'max by (instance) (amdgpu_temperature_celsius{sensor="junction"}) - min by (instance) (amdgpu_temperature_celsius{sensor="junction"})',
+    'the same of D1 and of amdgpu_power_watts',
   ),
   D25: derived(
-    'max by (gpu) (rate(amdgpu_xcc_activity_accumulator_total[1m])) - min by (gpu) (rate(amdgpu_xcc_activity_accumulator_total[1m]))',
+    'max by (instance, gpu) (rate(amdgpu_xcc_activity_accumulator_total[1m])) - min by (instance, gpu) (rate(amdgpu_xcc_activity_accumulator_total[1m]))',
     'percent times ticks a second; over the rate of amdgpu_accumulation_ticks_total it is percent',
   ),
 };
