@@ -112,7 +112,7 @@ const LONGEST_LOOK_MS = 30_000;
 /** Half of all cards are waited for this long. ms */
 const HALF_MS = 1_000;
 /** Files of one item: a slow card answers that many before its lane is given up. */
-const FILES_PER_ITEM = 16;
+const FILES_PER_ITEM = 8;
 
 /**
  * Looks at device directories, each on its own: those that answer are found at once, one that is slow is found when it has

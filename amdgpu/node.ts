@@ -125,8 +125,8 @@ export class AmdNode {
     if (!this.#isComplete() && clock.monotonic() - this.#surveyedAt > this.#retryMs) changed = true;
     if (changed || this.#wanted) {
       this.#wanted = false;
-      await this.#within(this.#resurvey(), left());
-      await this.#pass(left, report);
+      // Half of the time, so that a pass over what was found fits behind it. A longer survey serves the next collection.
+      if (await this.#within(this.#resurvey(), left() / 2)) await this.#pass(left, report);
     }
     for (const [group, error] of report.failures) this.#once.report(`resolver ${group}`, error.message);
     return {
@@ -427,12 +427,13 @@ export class AmdNode {
     }
   }
 
-  #within(work: Promise<void>, ms: number): Promise<void> {
+  /** True where the work was done in time. */
+  #within(work: Promise<void>, ms: number): Promise<boolean> {
     return new Promise((resolve) => {
-      const timer = this.#options.clock.timer(ms, resolve);
+      const timer = this.#options.clock.timer(ms, () => resolve(false));
       void work.finally(() => {
         timer.stop();
-        resolve();
+        resolve(true);
       });
     });
   }

@@ -19,13 +19,13 @@ export interface LoopLagOptions {
   clock?: Clock;
   /** Length of a window, ms. Windows are fixed, so that two scrapers see the same. */
   windowMs?: number;
-  /** How often the loop is probed, ms. */
+  /** How often the loop is probed, ms. Each probe wakes the process: a hundred a second alone are half a percent of a core. */
   resolutionMs?: number;
   monitor?: (options: { resolution: number }) => IntervalHistogram;
 }
 
 export function measureLoopLag(options: LoopLagOptions = {}): LoopLag {
-  const { clock = systemClock, windowMs = 10_000, resolutionMs = 10, monitor = monitorEventLoopDelay } = options;
+  const { clock = systemClock, windowMs = 10_000, resolutionMs = 50, monitor = monitorEventLoopDelay } = options;
   const histogram = monitor({ resolution: resolutionMs });
   let latest: LoopLagSample | undefined;
   histogram.enable();

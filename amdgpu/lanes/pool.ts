@@ -32,7 +32,7 @@ export interface PoolStats {
   splits: number;
 }
 
-/** Answers in a row, each within half the deadline, after which a card goes back to the shared lane. */
+/** Answers in a row, each within a quarter of the deadline, after which a card goes back to the shared lane. */
 const QUICK_ANSWERS = 5;
 
 const GRACE_MS = 20;
@@ -259,7 +259,7 @@ export class LanePool {
       }
       own.overdue = left.kind !== 'done';
       if (left.kind === 'stuck') own.lane.leaveWith(owner);
-      own.quick = left.kind === 'done' && clock.monotonic() - start < itemDeadline / 2 ? own.quick + 1 : 0;
+      own.quick = left.kind === 'done' && clock.monotonic() - start < itemDeadline / 4 ? own.quick + 1 : 0;
       if (own.quick >= QUICK_ANSWERS && !own.lane.busy && !this.#isApart(owner)) this.dismiss(owner);
       break;
     }

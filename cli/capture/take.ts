@@ -96,7 +96,7 @@ async function card(sys: Walk, paths: Paths, device: Device, withRasCounts: bool
   const above = await sys.canonical(`${dir}/..`, owner);
   if (above === undefined || !device.files.has('bridge/max_link_speed')) return;
   for (const { name, kind } of await sys.list(above, owner, true))
-    if (kind === 'file' && /^max_link_(speed|width)$/.test(name)) sys.want(`${above}/${name}`, owner);
+    if (kind === 'file' && /^max_link_(speed|width)$/.test(name)) sys.want(`${above}/${name}`, 'node');
 }
 
 /** Partitions that have a node of their own. */

@@ -10,7 +10,7 @@ export type Content = { dir: true } | { link: string } | { bytes: Uint8Array };
 export interface Fault {
   path: string;
   op: 'read' | 'list';
-  /** Errno name; `TIMEOUT` for no answer, `ASLEEP` for a card that was not woken. */
+  /** Errno name; `TIMEOUT` for no answer, `UNTRIED` for files behind one that gave none, `ASLEEP` for a card that was not woken. */
   errno: string;
 }
 
@@ -144,8 +144,12 @@ export class Walk {
       }),
       this.#deadlineMs,
     );
-    wanted.forEach(({ path }, i) => {
-      this.#took(path, outcomes[i]);
+    const hung = new Set<string>();
+    wanted.forEach(({ path, owner }, i) => {
+      const answered = outcomes[i]?.op === 'read';
+      if (!answered && hung.has(owner)) this.#untried(path);
+      else this.#took(path, outcomes[i]);
+      if (!answered) hung.add(owner);
     });
   }
 
@@ -157,6 +161,11 @@ export class Walk {
       if (result instanceof Uint8Array) this.#note(path, { bytes: result.slice() });
       else this.#fault(path, 'read', result);
     }
+  }
+
+  /** Nothing more is asked of a card once one of its files hangs. */
+  #untried(path: string): void {
+    this.faults.push({ path: `${this.#name}/${path}`, op: 'read', errno: 'UNTRIED' });
   }
 
   #fault(path: string, op: Fault['op'], errno: number | undefined): void {

@@ -30,6 +30,8 @@ export interface Plan {
 }
 
 const SAMPLES = 20;
+/** Scrapes before the first that is timed: compilers have to see the code run. */
+const WARM_UP = 100;
 
 export async function measureServing(program: Program, plan: Plan, series = seriesIn): Promise<Serving> {
   const { client } = program;
@@ -38,6 +40,7 @@ export async function measureServing(program: Program, plan: Plan, series = seri
   const privates: number[] = [];
   const step = Math.max(1, Math.floor(plan.scrapes / SAMPLES));
   let atHalf = atStart;
+  await timeEach(WARM_UP, () => ask(program, 'identity'));
   const before = program.cpuSeconds();
   const identity = await timeEach(plan.scrapes, async (round) => {
     await ask(program, 'identity');

@@ -1,12 +1,4 @@
-import {
-  createReadStream,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
@@ -138,6 +130,34 @@ describe('nightshift capture', () => {
       const files = entries.map(({ name }) => name);
       expect(files.filter((file) => file === 'umc_err_count')).toHaveLength(1);
       expect(files.filter((file) => file === 'pcie_bw')).toEqual([]);
+    },
+    PATIENCE,
+  );
+
+  it(
+    'goes on past a card that hangs, and says which file it was',
+    async () => {
+      const tree = join(dir, 'tree');
+      writeTree(tree, describeNode({ model: 'mi300x', cards: 2 }));
+      // Opening a pipe without a writer blocks in the kernel as a hung card's file does.
+      const hung = join(tree, 'sys/bus/pci/devices/0000:05:00.0/mem_busy_percent');
+      rmSync(hung);
+      await execa('mkfifo', [hung]);
+      const { stdout } = await nightshift(
+        'capture',
+        `--path.sysfs=${tree}/sys`,
+        '--output=c.tar.gz',
+        '--lane.deadline=1s',
+      );
+      expect(stdout).toMatch(/2 cards/);
+      await unpack(join(dir, 'c.tar.gz'), dir);
+      const faults = readFileSync(join(dir, 'nightshift-capture/FAULTS.tsv'), 'utf8').trim().split('\n');
+      expect(faults[0]).toBe('path\top\terrno');
+      expect(faults[1]).toMatch(/^sys\/devices\/.*0000:05:00\.0\/mem_busy_percent\tread\tTIMEOUT$/);
+      expect(faults.slice(1).filter((line) => !line.includes('/0000:05:00.0/'))).toEqual([]);
+      expect(faults.slice(2).filter((line) => !line.endsWith('\tUNTRIED'))).toEqual([]);
+      const other = readdirSync(join(dir, 'nightshift-capture/sys/bus/pci/devices/0000:26:00.0'));
+      expect(other).toContain('mem_busy_percent');
     },
     PATIENCE,
   );

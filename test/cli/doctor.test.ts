@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createLog } from '../../base/log.ts';
@@ -91,15 +91,19 @@ describe('nightshift doctor', () => {
   it('names the file that fails, why, and what is lost', async () => {
     write(() => {}, 'mi210');
     const pci = describeNode({ model: 'mi210', cards: 2 }).gpus[0]?.pci ?? '';
-    // A folder in its place: EISDIR stands for a driver that refuses, also where root may read everything.
-    rmSync(join(deviceDir(pci), 'mem_info_gtt_used'));
-    mkdirSync(join(deviceDir(pci), 'board'), { recursive: true });
-    rmSync(join(deviceDir(pci), 'pp_od_clk_voltage'), { force: true });
+    const refused = join(deviceDir(pci), 'mem_info_gtt_used');
+    rmSync(refused);
+    // Listed, and gone when it is opened: an error that root gets too.
+    symlinkSync('nowhere', refused);
     writeFileSync(join(deviceDir(pci), 'pp_od_clk_voltage'), '');
     const report = await look();
-    const clocks = report.cards[0]?.groups.find(({ group }) => group === 'clocks');
-    expect(clocks?.empty).toContain('pp_od_clk_voltage');
-    expect(renderDoctor(report)).toMatch(/clocks .*empty: pp_od_clk_voltage/);
+    const faults = report.cards[0]?.groups.find(({ group }) => group === 'memory')?.faults;
+    expect(faults).toEqual([{ file: 'mem_info_gtt_used', reason: 'gone', loses: ['amdgpu_gtt_used_bytes'] }]);
+    const text = renderDoctor(report);
+    expect(text).toContain('mem_info_gtt_used: gone, no longer there; lost: amdgpu_gtt_used_bytes');
+    expect(text).toMatch(/clocks .*empty: pp_od_clk_voltage/);
+    // The other card has no such trouble, so the two are told apart.
+    expect(text).not.toContain('GPU 0, 1');
   }, 30_000);
 
   it('on a machine without AMD GPUs says where it looked and what is on the bus', async () => {

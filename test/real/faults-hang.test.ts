@@ -160,7 +160,9 @@ describe('one card of eight that is slow', () => {
     await card.set('**', { delayMs: 20 });
     const { scrape, until } = await runExporter(node.path, LANES);
     expect((await scrape()).read()).toEqual(expect.arrayContaining(OTHERS));
-    const found = await until((one) => one.health(BAD) === 'ok');
+    const found = await until(
+      (one) => one.health(BAD) === 'ok' && one.samples('amdgpu_firmware_info', { gpu: BAD }).length > 0,
+    );
     expect(found?.samples('amdgpu_info', { gpu: BAD })[0]?.labels).toMatchObject({
       product: 'AMD Instinct MI300X OAM',
     });
