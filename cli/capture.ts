@@ -10,8 +10,7 @@ import { maskAll, writeArchive } from './capture/archive.ts';
 import { Masker } from './capture/mask.ts';
 import { take } from './capture/take.ts';
 import type { Content } from './capture/walk.ts';
-import { pathsOf } from './exporter.ts';
-import { PATH_FLAGS } from './paths.ts';
+import { PATH_FLAGS, pathsOf } from './paths.ts';
 import { version } from './version.ts';
 
 const flags = defineFlags([

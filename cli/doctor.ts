@@ -4,8 +4,7 @@ import { createLog } from '../base/log.ts';
 import { untilDone } from './alive.ts';
 import { anythingReadable, examine } from './doctor/report.ts';
 import { renderDoctor } from './doctor/text.ts';
-import { pathsOf } from './exporter.ts';
-import { PATH_FLAGS } from './paths.ts';
+import { PATH_FLAGS, pathsOf } from './paths.ts';
 
 const flags = defineFlags([
   ...PATH_FLAGS,

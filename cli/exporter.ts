@@ -1,17 +1,8 @@
-import { accessSync, constants, readFileSync, statSync } from 'node:fs';
-import { hostname } from 'node:os';
-import { join } from 'node:path';
 import type { Command } from 'commander';
-import { runUntilSignal } from '../base/app.ts';
-import { configurationError, environmentError } from '../base/errors.ts';
 import { defineFlags, type FlagDef, type FlagValues } from '../base/flags.ts';
-import { keepHeapSmall } from '../base/heap.ts';
-import { createWebServer } from '../base/http.ts';
-import { createLog, LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
-import { createExporter } from '../exporter/app.ts';
+import { LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import { COLLECTORS } from '../exporter/collectors.ts';
 import { PATH_FLAGS } from './paths.ts';
-import { revision, version } from './version.ts';
 
 const FIXED = [
   {
@@ -99,6 +90,7 @@ export function exporterCommand(command: Command): Command {
   return addExporterFlags(
     command.description('serve what the kernel knows of this node\u2019s AMD GPUs to Prometheus'),
   ).action(async () => {
+    const { runExporter } = await import('./run-exporter.ts');
     await runExporter(flags.read(command), collectorsOn(command));
   });
 }
@@ -107,120 +99,4 @@ export function exporterCommand(command: Command): Command {
 export function collectorsOn(command: Command): Set<string> {
   const values: Record<string, unknown> = switches.read(command);
   return new Set(COLLECTORS.map((c) => c.name).filter((name) => values[`collector.${name}`] === true));
-}
-
-export interface RunExtras {
-  simulated?: boolean;
-  onReady?: (addresses: readonly { url: string }[]) => void;
-}
-
-export async function runExporter(
-  given: ExporterFlags,
-  collectors: Set<string>,
-  extras: RunExtras = {},
-): Promise<void> {
-  keepHeapSmall();
-  const log = createLog({ level: given['log.level'], format: given['log.format'] });
-  const paths = pathsOf(given);
-  const telemetry = given['web.telemetry-path'];
-  if (!telemetry.startsWith('/')) {
-    throw configurationError('FLAG_INVALID', `--web.telemetry-path=${telemetry}: must begin with /`, 'Try /metrics.');
-  }
-  const directory = given['collector.profiler.directory'];
-  if (collectors.has('profiler') && directory === undefined) {
-    throw configurationError(
-      'PROFILER_NO_DIRECTORY',
-      '--collector.profiler needs a folder to read',
-      'Give --collector.profiler.directory=DIR, or leave the collector off.',
-    );
-  }
-  if (directory !== undefined) folder('collector.profiler.directory', directory);
-  const rocmVersion = readRocm(given['path.rocm'], paths.sysfs);
-  const exporter = createExporter({
-    paths,
-    node: given['node.name'] ?? hostname(),
-    version: version(),
-    revision: revision(),
-    log,
-    collectors,
-    metricsPath: telemetry,
-    laneDeadlineMs: given['lane.deadline'],
-    scrapeDeadlineMs: given['web.scrape-timeout'],
-    remoteApi: given['web.enable-remote-api'],
-    simulated: extras.simulated ?? false,
-    costlyMs: given['ras.interval'],
-    processes: {
-      perProcess: given['collector.process.per-process'],
-      maxSeries: given['collector.process.max-series'],
-      occupancyMs: given['collector.process.cu-occupancy-interval'],
-      fullScanMs: 10_000,
-      intervalMs: given['collector.process.interval'],
-    },
-    ...(rocmVersion === undefined ? {} : { rocmVersion }),
-    ...(directory === undefined ? {} : { profiler: { dir: directory, maxAgeMs: given['collector.profiler.max-age'] } }),
-  });
-  const server = createWebServer({
-    app: exporter.app,
-    listen: given['web.listen-address'],
-    webConfigFile: given['web.config.file'],
-    log,
-  });
-  await runUntilSignal({
-    log,
-    async start({ life }) {
-      life.add('lanes', () => exporter.close());
-      // The port first: a second exporter on it is the commonest mistake, and is told at once.
-      const addresses = await server.start();
-      life.add('web server', () => server.stop(200));
-      await exporter.start();
-      extras.onReady?.(addresses);
-    },
-    async reload() {
-      exporter.rediscover();
-      await server.reload();
-    },
-  });
-}
-
-/** A captured tree has its own processes and kernel, or none: never this machine's. */
-export function pathsOf(given: Pick<ExporterFlags, 'path.sysfs' | 'path.procfs'>): { sysfs: string; procfs: string } {
-  const sysfs = folder('path.sysfs', given['path.sysfs']);
-  const procfs = given['path.procfs'];
-  if (procfs !== undefined) return { sysfs, procfs: folder('path.procfs', procfs) };
-  return { sysfs, procfs: sysfs === '/sys' ? '/proc' : join(sysfs, '..', 'proc') };
-}
-
-function folder(flag: string, path: string): string {
-  try {
-    if (!statSync(path).isDirectory()) throw new Error('not a folder');
-    accessSync(path, constants.R_OK | constants.X_OK);
-    return path.replace(/(?<=.)\/+$/, '');
-  } catch (cause) {
-    throw environmentOrFlag(flag, path, cause);
-  }
-}
-
-function environmentOrFlag(flag: string, path: string, cause: unknown): Error {
-  const code = (cause as { code?: string }).code;
-  if (code === 'EACCES') {
-    return environmentError('PATH_DENIED', `--${flag}=${path}: no right to read it`, 'Give this user read access.', {
-      cause,
-    });
-  }
-  return configurationError(
-    'PATH_INVALID',
-    `--${flag}=${path}: ${code === 'ENOENT' ? 'no such folder' : 'not a folder'}`,
-    'Name an existing folder.',
-    { cause },
-  );
-}
-
-/** The version file of ROCm, only for this machine's own /sys: a captured tree has another machine's. */
-function readRocm(dir: string, sysfs: string): string | undefined {
-  if (sysfs !== '/sys') return undefined;
-  try {
-    return readFileSync(`${dir}/.info/version`, 'utf8').trim() || undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -2,11 +2,6 @@
 import { Command } from 'commander';
 import { describe, exitCode } from '../base/errors.ts';
 import { parseCommandLine } from '../base/flags.ts';
-import { captureCommand } from './capture.ts';
-import { docsCommand } from './docs.ts';
-import { doctorCommand } from './doctor.ts';
-import { exporterCommand } from './exporter.ts';
-import { startCommand } from './start.ts';
 import { version } from './version.ts';
 
 const program = new Command('nightshift')
@@ -24,18 +19,32 @@ Examples:
 
 Exit codes: 0 stopped as told, 1 the environment (port in use, no right), 2 the configuration (flag, path, file).`,
   );
-exporterCommand(program.command('exporter'));
-startCommand(program.command('start'));
-doctorCommand(program.command('doctor'));
-captureCommand(program.command('capture'));
-// Only of use in a checkout of the sources.
-docsCommand(program.command('docs', { hidden: true }));
+/** Each is loaded when it is asked for: what one of them needs must not slow the start of another. */
+const COMMANDS: Readonly<Record<string, () => Promise<(command: Command) => Command>>> = {
+  exporter: async () => (await import('./exporter.ts')).exporterCommand,
+  start: async () => (await import('./start.ts')).startCommand,
+  doctor: async () => (await import('./doctor.ts')).doctorCommand,
+  capture: async () => (await import('./capture.ts')).captureCommand,
+  docs: async () => (await import('./docs.ts')).docsCommand,
+};
+/** Only of use in a checkout of the sources. */
+const HIDDEN = new Set(['docs']);
+
+async function addCommands(asked: string | undefined): Promise<void> {
+  const names = asked !== undefined && asked in COMMANDS ? [asked] : Object.keys(COMMANDS);
+  for (const name of names) {
+    const define = await COMMANDS[name]?.();
+    define?.(program.command(name, { hidden: HIDDEN.has(name) }));
+  }
+}
 
 // `nightshift help | head` closes the pipe early; that is no error.
 process.stdout.on('error', () => process.exit(0));
 
 try {
-  await parseCommandLine(program, process.argv.slice(2));
+  const argv = process.argv.slice(2);
+  await addCommands(argv[0]);
+  await parseCommandLine(program, argv);
 } catch (error) {
   process.stderr.write(`nightshift: ${describe(error)}\n`);
   process.exitCode = exitCode(error);

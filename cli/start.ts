@@ -8,7 +8,9 @@ import { systemClock } from '../base/clock.ts';
 import { configurationError, environmentError, errnoOf } from '../base/errors.ts';
 import { describeNode, writeTree } from '../sim/tree.ts';
 import { untilDone } from './alive.ts';
-import { addExporterFlags, collectorsOn, type ExporterFlags, flags, pathsOf, runExporter } from './exporter.ts';
+import { addExporterFlags, collectorsOn, type ExporterFlags, flags } from './exporter.ts';
+import { pathsOf } from './paths.ts';
+import { runExporter } from './run-exporter.ts';
 
 /** Loopback only: what is served does not exist. */
 const SIMULATED_LISTEN = '127.0.0.1:9510';

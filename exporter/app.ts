@@ -2,7 +2,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import express, { type Express } from 'express';
 import { Hsmp } from '../amdgpu/hsmp.ts';
-import { LanePool } from '../amdgpu/lanes/pool.ts';
+import { APART, LanePool } from '../amdgpu/lanes/pool.ts';
 import { AmdNode, type Snapshot } from '../amdgpu/node.ts';
 import type { Paths } from '../amdgpu/paths.ts';
 import { PcieBandwidth } from '../amdgpu/pcie-bandwidth.ts';
@@ -37,8 +37,10 @@ export interface ExporterOptions {
   /** Names of the collectors that are on. */
   collectors: ReadonlySet<string>;
   metricsPath?: string;
-  /** How long one card may take on the shared lane, ms. */
-  laneDeadlineMs: number;
+  /** Lanes that were made already; without it they are made here. */
+  pool?: LanePool;
+  /** How long one card may take on the shared lane, ms; for lanes that are made here. */
+  laneDeadlineMs?: number;
   /** For clients that do not say how long they wait, ms. */
   scrapeDeadlineMs: number;
   /** Serve /v1 to other hosts too. */
@@ -63,6 +65,7 @@ export interface Exporter {
   scrape(deadlineMs: number): Promise<string>;
 }
 
+const ITEM_DEADLINE_MS = 400;
 /** A scrape waits this long for the processes at the most; then it serves the last scan that was complete. */
 const PROCESS_WAIT_MS = 250;
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
@@ -78,7 +81,8 @@ export function createExporter(options: ExporterOptions): Exporter {
   const { clock = systemClock, log, paths, collectors } = options;
   const on = COLLECTORS.filter((collector) => collectors.has(collector.name));
   const onGroups = new Set<Group>(on.flatMap((collector) => collector.groups));
-  const pool = new LanePool({ clock, itemDeadline: options.laneDeadlineMs, apart: ['proc', 'pcie_bw'] });
+  const pool =
+    options.pool ?? new LanePool({ clock, itemDeadline: options.laneDeadlineMs ?? ITEM_DEADLINE_MS, apart: APART });
   const node = new AmdNode({
     paths,
     pool,

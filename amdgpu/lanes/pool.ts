@@ -32,6 +32,9 @@ export interface PoolStats {
   splits: number;
 }
 
+/** Owners whose work is long by nature: the process files, and a file whose read takes a second. */
+export const APART: readonly string[] = ['proc', 'pcie_bw'];
+
 /** Answers in a row, each within a quarter of the deadline, after which a card goes back to the shared lane. */
 const QUICK_ANSWERS = 5;
 

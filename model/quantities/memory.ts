@@ -19,7 +19,7 @@ export const memory = group('memory', {
     kind: 'gauge',
     rows: ['M2', 'D9'],
     cadence: 'fast',
-    sources: ['mem_info_vram_used'],
+    sources: ['mem_info_vram_used', 'kfd mem_banks/0/used_memory (out-of-tree drivers)'],
     help: 'Video memory in use on the whole socket, allocations of every process and the driver.',
   },
   visibleVramSize: {
