@@ -35,7 +35,6 @@ const WARM_UP = 100;
 
 export async function measureServing(program: Program, plan: Plan, series = seriesIn): Promise<Serving> {
   const { client } = program;
-  const { body, bytes } = await client.ask('identity', true);
   const atStart = program.memory();
   const privates: number[] = [];
   const step = Math.max(1, Math.floor(plan.scrapes / SAMPLES));
@@ -51,6 +50,7 @@ export async function measureServing(program: Program, plan: Plan, series = seri
   const cpuMs = ((program.cpuSeconds() - before) * 1000) / plan.scrapes;
   const atEnd = program.memory();
   const gzip = await timeEach(Math.max(50, Math.floor(plan.scrapes / 20)), () => ask(program, 'gzip'));
+  const { body, bytes } = await client.ask('identity', true);
   const packedBytes = (await client.ask('gzip')).bytes;
   const middle = privates.length / 2;
   const growth = Math.max(...privates.slice(middle)) - Math.max(...privates.slice(0, middle));

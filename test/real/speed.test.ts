@@ -20,12 +20,13 @@ beforeAll(() => {
   subject = writeSubject(folderInMemory(), '8 x MI300X', { model: 'mi300x', cards: 8 });
 });
 
-it('a lane reads a pass in at most four times what a C program needs for the same files', async () => {
+it('a lane reads its best pass in at most four times what a C program usually needs for the same files', async () => {
   const ratios: number[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const { lane, floor, files } = await measureReading({ createExporter, createLog, COLLECTORS }, subject, 100);
     expect(files).toBeGreaterThan(80);
     expect(floor.failed).toBe(0);
+    // The floor's passes follow each other with warm caches; the lane's stand between scrapes, and only its best has them too.
     ratios.push(lane.best / floor.p50);
   }
   expect(Math.min(...ratios)).toBeLessThanOrEqual(4);
