@@ -116,7 +116,7 @@ function publishClocks(readings: Readings, socket: string, table: Table): void {
   const filled = (value: number | undefined, factor: number): number | undefined =>
     value === undefined || value === 0 ? undefined : value * factor;
   const put = (quantity: Quantity, field: string, factor: number, ...labels: string[]): void =>
-    readings.put(quantity, filled(table.num(field), factor), SOURCE, socket, ...labels);
+    readings.putAll(quantity, filled(table.num(field), factor), SOURCE, [socket, ...labels]);
   table.nums('gfxclk_frequency')?.forEach((megahertz, die) => {
     readings.put(apu.socketClock, filled(megahertz, 1e6), SOURCE, socket, `gfx${die}`);
   });

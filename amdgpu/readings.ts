@@ -12,8 +12,8 @@ export interface Slot {
   at: number;
   source: string;
   pass: number;
-  /** Written by the exposition: the series' name with its labels, which never change. */
-  cached: string | undefined;
+  /** Written by the exposition: bytes of the series' name with its labels, which never change. */
+  cached: Uint8Array | undefined;
   /** What a counter must remember between passes. */
   counter: CounterState | undefined;
 }
@@ -58,10 +58,22 @@ export class Readings {
     this.#at = at;
   }
 
-  /** Publishes a value, unless it is outside what the quantity can be. */
-  put(quantity: Quantity, value: Value | undefined, source: string, ...labels: string[]): void {
-    if (value === undefined) return;
-    this.#write(this.#slot(quantity, labels), value, source);
+  /** Publishes a value, unless it is outside what the quantity can be. Up to four labels: without an array for each call. */
+  put(
+    quantity: Quantity,
+    value: Value | undefined,
+    source: string,
+    a?: string,
+    b?: string,
+    c?: string,
+    d?: string,
+  ): void {
+    if (value !== undefined) this.#write(this.#slot(quantity, a, b, c, d), value, source);
+  }
+
+  /** As put, for any number of labels. */
+  putAll(quantity: Quantity, value: Value | undefined, source: string, labels: readonly string[]): void {
+    if (value !== undefined) this.#write(this.#slotOf(quantity, labels), value, source);
   }
 
   /**
@@ -74,10 +86,13 @@ export class Readings {
     source: string,
     limits: CounterLimits,
     scale: ((total: number | bigint) => number | bigint) | undefined,
-    ...labels: string[]
+    a?: string,
+    b?: string,
+    c?: string,
+    d?: string,
   ): number | bigint | undefined {
     if (raw === undefined) return undefined;
-    const slot = this.#slot(quantity, labels);
+    const slot = this.#slot(quantity, a, b, c, d);
     slot.counter = follow(slot.counter, raw, this.#at, limits);
     const total = slot.counter.total;
     if (total === undefined) this.#dropped(slot, source);
@@ -87,12 +102,12 @@ export class Readings {
 
   /** A source answered with what cannot be: not shown, and counted. */
   drop(quantity: Quantity, source: string, ...labels: string[]): void {
-    this.#dropped(this.#slot(quantity, labels), source);
+    this.#dropped(this.#slotOf(quantity, labels), source);
   }
 
   /** Records why there is no value; a value of the same pass is not overwritten. */
   miss(quantity: Quantity, reason: Reason, source: string, ...labels: string[]): void {
-    const slot = this.#slot(quantity, labels);
+    const slot = this.#slotOf(quantity, labels);
     if (slot.pass === this.#pass && slot.value !== undefined) return;
     slot.pass = this.#pass;
     slot.at = this.#at;
@@ -174,43 +189,70 @@ export class Readings {
     this.#onImplausible(source);
   }
 
-  #slot(quantity: Quantity, labels: readonly string[]): Slot {
+  #slot(quantity: Quantity, a?: string, b?: string, c?: string, d?: string): Slot {
+    const series = this.#seriesOf(quantity);
+    let branch = series.root;
+    if (a !== undefined) branch = childOf(branch, a);
+    if (b !== undefined) branch = childOf(branch, b);
+    if (c !== undefined) branch = childOf(branch, c);
+    if (d !== undefined) branch = childOf(branch, d);
+    return (
+      branch.slot ??
+      make(
+        series,
+        branch,
+        quantity,
+        [a, b, c, d].filter((label) => label !== undefined),
+      )
+    );
+  }
+
+  #slotOf(quantity: Quantity, labels: readonly string[]): Slot {
+    const series = this.#seriesOf(quantity);
+    const branch = branchTo(series.root, labels);
+    return branch.slot ?? make(series, branch, quantity, labels);
+  }
+
+  #seriesOf(quantity: Quantity): Series {
     let series = this.#series.get(quantity);
     if (series === undefined) {
       series = { root: { slot: undefined, next: undefined }, list: [] };
       this.#series.set(quantity, series);
     }
-    const branch = branchTo(series.root, labels);
-    if (branch.slot === undefined) {
-      branch.slot = {
-        quantity,
-        labels,
-        value: undefined,
-        absent: undefined,
-        at: 0,
-        source: '',
-        pass: 0,
-        cached: undefined,
-        counter: undefined,
-      };
-      series.list.push(branch.slot);
-    }
-    return branch.slot;
+    return series;
   }
+}
+
+function make(series: Series, branch: Branch, quantity: Quantity, labels: readonly string[]): Slot {
+  const slot: Slot = {
+    quantity,
+    labels,
+    value: undefined,
+    absent: undefined,
+    at: 0,
+    source: '',
+    pass: 0,
+    cached: undefined,
+    counter: undefined,
+  };
+  branch.slot = slot;
+  series.list.push(slot);
+  return slot;
+}
+
+function childOf(branch: Branch, label: string): Branch {
+  branch.next ??= new Map();
+  let next = branch.next.get(label);
+  if (next === undefined) {
+    next = { slot: undefined, next: undefined };
+    branch.next.set(label, next);
+  }
+  return next;
 }
 
 function branchTo(root: Branch, labels: readonly string[]): Branch {
   let branch = root;
-  for (let i = 0; i < labels.length; i++) {
-    const label = labels[i] as string;
-    branch.next ??= new Map();
-    let next = branch.next.get(label);
-    if (next === undefined) {
-      next = { slot: undefined, next: undefined };
-      branch.next.set(label, next);
-    }
-    branch = next;
-  }
+  for (const label of labels) branch = childOf(branch, label);
   return branch;
 }
 

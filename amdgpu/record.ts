@@ -9,7 +9,15 @@ import { RawFiles, reasonOf } from './raw.ts';
 import { Readings } from './readings.ts';
 
 /** Failures of one source, by reason; counted since the process began. */
-export type ErrorCounts = Map<string, { source: string; reason: Reason; count: number }>;
+export type ErrorCounts = Map<string, ErrorCount>;
+
+export interface ErrorCount {
+  source: string;
+  reason: Reason;
+  count: number;
+  /** Written by the exposition: the series' name with its labels. */
+  cached: string | undefined;
+}
 
 /** What makes a collector unsuccessful; a card in reset or a file that a part lacks does not. */
 const TROUBLE: ReadonlySet<Reason> = new Set(['timeout', 'failed', 'exhausted', 'denied']);
@@ -180,7 +188,7 @@ export class CardRecord {
     const key = `${source} ${reason}`;
     let slot = this.errors.get(key);
     if (slot === undefined) {
-      slot = { source, reason, count: 0 };
+      slot = { source, reason, count: 0, cached: undefined };
       this.errors.set(key, slot);
     }
     return slot;

@@ -46,7 +46,7 @@ const FIXED = [
   {
     name: 'collector.process.interval',
     kind: 'duration',
-    default: '2s',
+    default: '5s',
     help: 'a scrape looks at the processes again when the last look is older than this',
   },
   { name: 'collector.process.max-series', kind: 'int', default: 1000, min: 0, help: 'most series of single processes' },

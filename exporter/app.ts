@@ -8,7 +8,6 @@ import type { Paths } from '../amdgpu/paths.ts';
 import { PcieBandwidth } from '../amdgpu/pcie-bandwidth.ts';
 import { groupOf } from '../amdgpu/plan.ts';
 import { Readings } from '../amdgpu/readings.ts';
-import type { CardRecord } from '../amdgpu/record.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { isLoopback, isUnixPeer } from '../base/http.ts';
 import { componentLog, type Log, onceLog } from '../base/log.ts';
@@ -17,7 +16,7 @@ import { info } from '../model/quantities/info.ts';
 import type { Group } from '../model/quantities/quantity.ts';
 import { wireState } from './api.ts';
 import { COLLECTORS, CORE, type Collector, quantitiesOf } from './collectors.ts';
-import { renderFamily, type Table } from './exposition.ts';
+import { SteadyBodies, type Table, TextWriter, writeFamily } from './exposition.ts';
 import { renderPage } from './page.ts';
 import { ProcessCollector, type ProcessTarget } from './processes/collector.ts';
 import type { ProfilerCollector } from './profiler.ts';
@@ -71,11 +70,6 @@ const PROCESS_WAIT_MS = 250;
 const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 const compress = promisify(gzip);
 
-interface Collected {
-  snapshot: Snapshot;
-  text: string;
-}
-
 /** Process 1: looks, and never touches. */
 export function createExporter(options: ExporterOptions): Exporter {
   const { clock = systemClock, log, paths, collectors } = options;
@@ -124,56 +118,63 @@ export function createExporter(options: ExporterOptions): Exporter {
   const once = onceLog(componentLog(log, 'exporter'));
   const status = new Map<string, Readings>();
   const nodeInfo = new Readings();
-  const besideMs = options.processes?.intervalMs ?? 2000;
+  const besideMs = options.processes?.intervalMs ?? 5000;
   let lookedAt = Number.NEGATIVE_INFINITY;
   let ready = false;
-  let collecting: Promise<Collected> | undefined;
+  const writer = new TextWriter();
+  const steady = new SteadyBodies();
+  let collecting: Promise<Buffer> | undefined;
 
-  function tables(snapshot: Snapshot): Table[] {
-    const list: Table[] = [
-      { gpu: undefined, readings: snapshot.node },
-      { gpu: undefined, readings: nodeInfo },
-    ];
+  function liveTables(snapshot: Snapshot): Table[] {
+    const list: Table[] = statusTables(snapshot.cards, status, snapshot.at);
     if (hsmp !== undefined) list.push({ gpu: undefined, readings: hsmp.readings });
     if (profiler !== undefined) list.push({ gpu: undefined, readings: profiler.nodeReadings() });
-    list.push(...statusTables(snapshot.cards, status, snapshot.at));
-    for (const record of snapshot.cards) list.push(...tablesOf(record));
+    for (const record of snapshot.cards) {
+      const { gpu, pci } = record;
+      if (record.health === 'ok') list.push({ gpu, readings: record.live });
+      if (record.health === 'gone') continue;
+      // Processes and the like are there whatever the card says.
+      for (const source of [processes, profiler, bandwidth]) {
+        const readings = source?.readings(pci);
+        if (readings !== undefined) list.push({ gpu, readings });
+      }
+    }
     // Processes on a GPU that is none of ours stand without a number.
     if (processes !== undefined) list.push({ gpu: '', readings: processes.readings('') });
     return list;
   }
 
-  /** Processes and the like are there whatever the card says; what does not change at a pass is written out once. */
-  function tablesOf(record: CardRecord): Table[] {
-    const { gpu } = record;
-    const beside = record.health === 'gone' ? [] : [processes, profiler, bandwidth];
-    return [
-      ...record.shown().map((readings) => ({ gpu, readings, steady: readings !== record.live })),
-      ...beside
-        .map((source) => source?.readings(record.pci))
-        .filter((readings) => readings !== undefined)
-        .map((readings) => ({ gpu, readings })),
-    ];
+  /** Identity, topology and what is read seldom. */
+  function steadyTables(snapshot: Snapshot): Table[] {
+    const ofCards = snapshot.cards.flatMap((record) =>
+      record
+        .shown()
+        .filter((readings) => readings !== record.live)
+        .map((readings) => ({ gpu: record.gpu, readings })),
+    );
+    return [{ gpu: undefined, readings: snapshot.node }, { gpu: undefined, readings: nodeInfo }, ...ofCards];
   }
 
-  function render(snapshot: Snapshot): string {
-    const all = tables(snapshot);
-    let text = CORE.map((quantity) => renderFamily(quantity, all)).join('');
-    for (const collector of on) text += renderCollector(collector, all, snapshot);
-    return text + renderErrors(snapshot.cards);
+  /** Synchronous from begin to end: the writer is shared by all scrapes. */
+  function render(snapshot: Snapshot): Buffer {
+    const live = liveTables(snapshot);
+    steady.use(steadyTables(snapshot));
+    writer.truncate(0);
+    for (const quantity of CORE) writeFamily(writer, quantity, live, steady);
+    for (const collector of on) renderCollector(collector, live, snapshot);
+    writer.text(renderErrors(snapshot.cards));
+    return writer.copy();
   }
 
-  function renderCollector(collector: Collector, all: readonly Table[], { report }: Snapshot): string {
+  function renderCollector(collector: Collector, live: readonly Table[], { report }: Snapshot): void {
     const start = clock.monotonic();
-    let text = '';
-    for (const quantity of quantitiesOf(collector)) text += renderFamily(quantity, all);
+    for (const quantity of quantitiesOf(collector)) writeFamily(writer, quantity, live, steady);
     const failed = collector.groups.some((group) => report.failures.has(group) || report.troubled.has(group));
     const success = !failed && (collector.name !== 'process' || processes?.success !== false);
     const made = collector.groups.reduce((sum, group) => sum + (report.seconds.get(group) ?? 0), 0);
     const own = collector.name === 'process' ? (processes?.seconds ?? 0) : 0;
     self.success.set({ collector: collector.name }, success ? 1 : 0);
     self.duration.set({ collector: collector.name }, made + own + (clock.monotonic() - start) / 1000);
-    return text;
   }
 
   /** Processes and profiler documents, where the last look is not recent: they change slower than the card, and cost more. */
@@ -184,7 +185,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     self.processScan.set(clock.now() / 1000);
   }
 
-  async function collect(deadlineMs: number): Promise<Collected> {
+  async function collect(deadlineMs: number): Promise<Buffer> {
     const targets = node.cards
       .filter((record) => record.health !== 'gone')
       .map((record) => ({ pci: record.pci, gpu: record.found.card.gpu, partitions: record.found.card.partitions }));
@@ -196,11 +197,11 @@ export function createExporter(options: ExporterOptions): Exporter {
     const silent = snapshot.cards.some((record) => record.health === 'silent');
     self.scrapes.inc({ outcome: silent ? 'partial' : 'complete' });
     for (const problem of profiler?.problems ?? []) once.report(`profiler ${problem.file}`, problem.message);
-    return { snapshot, text: render(snapshot) };
+    return render(snapshot);
   }
 
   /** Scrapes that overlap share one collection; one that may wait less long gets what is there when its time is over. */
-  async function scrape(deadlineMs: number): Promise<string> {
+  async function scrape(deadlineMs: number): Promise<Buffer> {
     if (collecting === undefined) {
       collecting = collect(deadlineMs).finally(() => {
         collecting = undefined;
@@ -208,8 +209,8 @@ export function createExporter(options: ExporterOptions): Exporter {
     } else self.scrapes.inc({ outcome: 'shared' });
     // A collection of one's own ends by itself at the deadline: a little later it is whole.
     const collected = await within(clock, collecting, deadlineMs + Math.min(PROCESS_WAIT_MS, deadlineMs / 10));
-    const text = collected?.text ?? render(node.current());
-    return text + (await self.registry.metrics());
+    const hardware = collected ?? render(node.current());
+    return Buffer.concat([hardware, Buffer.from(await self.registry.metrics())]);
   }
 
   const app = routes({
@@ -224,7 +225,7 @@ export function createExporter(options: ExporterOptions): Exporter {
     app,
     node,
     pool,
-    scrape,
+    scrape: async (deadlineMs) => (await scrape(deadlineMs)).toString(),
     async start() {
       nodeInfo.begin(clock.now());
       if (collectors.has('profiler') && options.profiler !== undefined) {
@@ -267,7 +268,7 @@ interface RouteOptions {
   options: ExporterOptions;
   node: AmdNode;
   processes: ProcessCollector | undefined;
-  scrape: (deadlineMs: number) => Promise<string>;
+  scrape: (deadlineMs: number) => Promise<Buffer>;
   ready: () => boolean;
 }
 
@@ -277,14 +278,16 @@ function routes({ options, node, processes, scrape, ready }: RouteOptions): Expr
   app.disable('x-powered-by');
   app.disable('etag');
   app.get(metricsPath, async (request, response) => {
-    const text = await scrape(deadlineOf(request.get('x-prometheus-scrape-timeout-seconds'), options.scrapeDeadlineMs));
+    const bytes = await scrape(
+      deadlineOf(request.get('x-prometheus-scrape-timeout-seconds'), options.scrapeDeadlineMs),
+    );
     response.set('Content-Type', CONTENT_TYPE).set('Vary', 'Accept-Encoding');
     if (!acceptsGzip(request.get('accept-encoding'))) {
-      response.end(text);
+      response.set('Content-Length', String(bytes.length)).end(bytes);
       return;
     }
     // Level 1: the text is repetitive, and the next levels cost more than they save on the way.
-    const packed = await compress(text, { level: 1 });
+    const packed = await compress(bytes, { level: 1 });
     response.set('Content-Encoding', 'gzip').end(packed);
   });
   app.get('/-/healthy', (_request, response) => {

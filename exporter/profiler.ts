@@ -188,7 +188,7 @@ export class ProfilerCollector {
             return;
           }
           counters += 1;
-          this.readings(pci).put(quantities.value, value, file, ...labels);
+          this.readings(pci).putAll(quantities.value, value, file, labels);
         }
       }
       if (unknown.length > 0)

@@ -28,12 +28,13 @@ export function renderErrors(cards: readonly CardRecord[]): string {
     'counter',
   );
   for (const record of cards) {
-    for (const { source, reason, count } of record.errors.values()) {
-      text += `amdgpu_read_errors_total${labelText([
+    for (const slot of record.errors.values()) {
+      slot.cached ??= `amdgpu_read_errors_total${labelText([
         ['gpu', record.gpu],
-        ['source', source],
-        ['reason', reason],
-      ])} ${count}\n`;
+        ['source', slot.source],
+        ['reason', slot.reason],
+      ])} `;
+      text += `${slot.cached}${slot.count}\n`;
     }
   }
   if (cards.length === 0) text = '';

@@ -68,6 +68,7 @@ function closeUnused(before: readonly string[]): void {
 
 function read(seq: number, index: number, item: ReadItem): void {
   const start = performance.now();
+  descriptors.tick();
   const files = filesOf(item);
   if (item.gate !== undefined && sleeps(item.gate)) {
     buffer.writeUInt32LE(0, HEADER);

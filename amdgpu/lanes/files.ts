@@ -25,10 +25,17 @@ export class Descriptors {
   readonly #open = new Map<string, { fd: number; checked: number }>();
   #limit: number;
   readonly #now: () => number;
+  #time: number;
 
   constructor(limit: number, now: () => number) {
     this.#limit = limit;
     this.#now = now;
+    this.#time = now();
+  }
+
+  /** Looks at the clock, once for all files that are read together. */
+  tick(): void {
+    this.#time = this.#now();
   }
 
   get size(): number {
@@ -65,10 +72,9 @@ export class Descriptors {
   }
 
   #current(kept: { fd: number; checked: number }): boolean {
-    const now = this.#now();
-    if (now - kept.checked < TRUST_MS) return true;
+    if (this.#time - kept.checked < TRUST_MS) return true;
     try {
-      kept.checked = now;
+      kept.checked = this.#time;
       return fstatSync(kept.fd).nlink > 0;
     } catch {
       return false;
@@ -83,7 +89,7 @@ export class Descriptors {
       return -errnoOf(error);
     }
     const length = readWhole(fd, buffer, offset);
-    if (keep && this.#open.size < this.#limit) this.#open.set(path, { fd, checked: this.#now() });
+    if (keep && this.#open.size < this.#limit) this.#open.set(path, { fd, checked: this.#time });
     else closeSync(fd);
     return length;
   }

@@ -3,7 +3,7 @@ import { media } from '../../model/quantities/media.ts';
 import { throttle } from '../../model/quantities/throttle.ts';
 import type { CounterLimits } from '../memory.ts';
 import type { Table } from '../tables/decode.ts';
-import { type Context, firstOf, indexLabel, percent, rawCounter, rawCounters, uint } from './context.ts';
+import { type Context, first, firstOf, indexLabel, percent, rawCounter, rawCounters, uint } from './context.ts';
 
 /** Ticks come at about 1 kHz; ten times that is not believed. A percent sum rises a hundred times as fast. */
 const TICK_RATE = 1e4;
@@ -127,7 +127,9 @@ export function resolvePartitions(context: Context): void {
     if (xcpTables.size > 0) return;
   }
   if (table === undefined) return;
-  for (let p = 0; p < entries; p++) {
+  // Slots beyond the partitions in use are all ones; where nobody tells how many there are, all are looked at.
+  const inUse = first(table, 'num_partition') || (context.kfd.length > 0 ? card.partitions.length : entries);
+  for (let p = 0; p < Math.min(entries, inUse); p++) {
     partition(
       context,
       p,

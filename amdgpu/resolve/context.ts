@@ -81,11 +81,15 @@ export function states(
   known: readonly string[],
   current: string | undefined,
   source: string,
-  ...before: string[]
+  of?: string,
 ): void {
   if (current === undefined) return;
-  for (const state of known) out.put(quantity, state === current ? 1 : 0, source, ...before, state);
-  if (!known.includes(current)) out.put(quantity, 1, source, ...before, current);
+  const put = (state: string, value: number): void => {
+    if (of === undefined) out.put(quantity, value, source, state);
+    else out.put(quantity, value, source, of, state);
+  };
+  for (const state of known) put(state, state === current ? 1 : 0);
+  if (!known.includes(current)) put(current, 1);
 }
 
 /** First of several sources that has a value. */

@@ -15,10 +15,7 @@ export function resolveInfo(
   const ids = new Set(kfd.map((node) => node.props.get('unique_id')));
   // The topology's id is the socket's only where all partitions have the same: newer drivers give each its own.
   const unique = ids.size === 1 ? kfd[0]?.props.get('unique_id') : undefined;
-  out.put(
-    info.info,
-    1,
-    'uevent',
+  out.putAll(info.info, 1, 'uevent', [
     card.pci.startsWith('kfd-') ? '' : card.pci,
     card.package,
     word('unique_id').replace(/^0+$/, '') || (unique === undefined || unique === 0n ? '' : hex16(unique)),
@@ -43,7 +40,7 @@ export function resolveInfo(
     card.virtual ? 'true' : '',
     word('vendor'),
     extra.simulated ? 'true' : '',
-  );
+  ]);
   for (const name of raw.names()) {
     const block = FIRMWARE.exec(name)?.[1];
     const version = block === undefined ? undefined : raw.parse(name, parseWord);

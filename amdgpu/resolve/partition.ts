@@ -27,17 +27,14 @@ export function resolvePartitionInfo({ card, raw, kfd, out }: Context): void {
   for (const one of card.partitions) {
     const node = kfd.find((k) => k.partition === one.number);
     const unique = node?.props.get('unique_id');
-    out.put(
-      partition.info,
-      1,
-      'kfd topology',
+    out.putAll(partition.info, 1, 'kfd topology', [
       text(one.kfdGpuId),
       text(one.kfdNode),
       one.renderMinor === undefined ? '' : `renderD${one.renderMinor}`,
       node?.gfx ?? card.model.gfx,
       unique === undefined || unique === 0n ? '' : unique.toString(16).padStart(16, '0'),
       String(one.number),
-    );
+    ]);
   }
   for (const resource of RESOURCES) {
     out.put(partition.resources, raw.parse(`${DIR}/${resource}/num_inst`, parseCount), DIR, resource);

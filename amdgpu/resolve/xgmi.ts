@@ -42,7 +42,7 @@ export function resolveXgmiSlow(context: Context): void {
   });
   for (const port of raw.parse('xgmi_port_num', parsePortNum) ?? []) {
     const labels = [port.node, port.port, port.peerNode, port.peerPort].map(String);
-    out.put(xgmi.ports, 1, 'xgmi_port_num', ...labels);
+    out.putAll(xgmi.ports, 1, 'xgmi_port_num', labels);
   }
   const policies = raw.parse('pm_policy/xgmi_plpd', parsePolicy);
   const policy = policies?.find((choice) => choice.current)?.name;
@@ -105,7 +105,7 @@ function links(
     const to = link === undefined ? undefined : peer(link.to);
     if (link === undefined || to === undefined || to === String(card.gpu)) continue;
     const labels = [link.kind ?? 'other', to];
-    out.put(weight, link.weight, 'kfd io_links', ...labels);
-    if (bandwidth !== undefined) out.put(bandwidth, link.maxBandwidth, 'kfd io_links', ...labels);
+    out.putAll(weight, link.weight, 'kfd io_links', labels);
+    if (bandwidth !== undefined) out.putAll(bandwidth, link.maxBandwidth, 'kfd io_links', labels);
   }
 }

@@ -195,7 +195,7 @@ export class ProcessCollector {
     this.#droppedNow = dropped;
     kept.forEach((own, i) => {
       const table = this.readings((shown[i] as Row).place.pci);
-      for (const { quantity, value, source, labels } of own) table.put(quantity, value, source, ...labels);
+      for (const { quantity, value, source, labels } of own) table.putAll(quantity, value, source, labels);
     });
   }
 }

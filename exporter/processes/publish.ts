@@ -61,7 +61,7 @@ function tell(
   source: string,
   ...labels: string[]
 ): void {
-  if (absent === undefined) table.put(quantity, value, source, ...labels);
+  if (absent === undefined) table.putAll(quantity, value, source, labels);
   else table.miss(quantity, absent, source, ...labels);
 }
 

@@ -47,6 +47,7 @@ it('notices within a quarter of a second that a file was replaced', () => {
   writeFileSync(at('next'), 'new');
   renameSync(at('next'), at('a'));
   now += 250;
+  files.tick();
   expect(read(files, 'a')).toBe('new');
 });
 
@@ -56,6 +57,7 @@ it('says ENOENT of a file that has gone, and closes what it kept of it', () => {
   read(files, 'a');
   unlinkSync(at('a'));
   now += 250;
+  files.tick();
   expect(read(files, 'a')).toBe(-constants.errno.ENOENT);
   expect(files.size).toBe(0);
 });
