@@ -4,22 +4,21 @@ import { type OnceLog, onceLog } from '../base/log.ts';
 import type { CardState } from '../model/card.ts';
 import type { Reason } from '../model/reading.ts';
 import { assemble, Numbering, sameFound } from './cards.ts';
-import { tableFirst } from './chips.ts';
+import { CostlyReader } from './costly.ts';
 import { healthOf } from './health.ts';
 import { Inspections } from './inspect.ts';
+import { contextOf, judgedTable, tableOf } from './interpret.ts';
 import type { LanePool, Outcome, Task } from './lanes/pool.ts';
 import type { Paths } from './paths.ts';
 import { gentleWhenNotNeeded, needed } from './plan.ts';
 import { RawFiles, reasonOf } from './raw.ts';
 import { Readings } from './readings.ts';
 import { CardRecord } from './record.ts';
-import type { Context } from './resolve/context.ts';
 import { resolveInfo } from './resolve/info.ts';
 import { resolveNode } from './resolve/node.ts';
 import { LIVE, type ResolveReport, resolve, SLOW } from './resolve/resolve.ts';
 import { resolveLinks } from './resolve/xgmi.ts';
 import { fingerprint, type Survey, survey, watchTasks } from './survey.ts';
-import { decodeTable, type Table } from './tables/decode.ts';
 
 export interface NodeOptions {
   paths: Paths;
@@ -52,8 +51,6 @@ const LONGEST_RETRY_MS = 300_000;
 const WATCH_MS = 2_000;
 /** Discovery goes on without cards that take longer to look at; they come when they have answered. */
 const PATIENCE_MS = 250;
-/** How long one costly file may take; some ask every memory channel. */
-const COSTLY_READ_MS = 5_000;
 
 /** The cards of this node as they are now: finds them, reads them through lanes, makes readings of what was read. */
 export class AmdNode {
@@ -70,12 +67,13 @@ export class AmdNode {
   #wanted = false;
   #fingerprint: string | undefined;
   #generation = 0;
-  #costly: { stop(): void } | undefined;
-  #costlyBusy = false;
+  readonly #costly: CostlyReader;
 
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#once = onceLog(options.log);
+    const { pool, clock, costlyMs = COSTLY_MS } = options;
+    this.#costly = new CostlyReader(pool, clock, costlyMs, () => this.cards);
     this.#inspections = new Inspections(options.pool, options.clock, PATIENCE_MS, () => this.rediscover());
   }
 
@@ -83,12 +81,11 @@ export class AmdNode {
   async start(): Promise<void> {
     this.#options.pool.warm();
     await this.#resurvey();
-    this.#costly = this.#options.clock.every(1000, () => void this.#readCostly());
-    void this.#readCostly();
+    this.#costly.start();
   }
 
   close(): void {
-    this.#costly?.stop();
+    this.#costly.close();
   }
 
   /** Cards in their numbers' order, those that are gone included. */
@@ -224,7 +221,7 @@ export class AmdNode {
 
   /** Files to which the table of this pass leaves something and that were not read with it. */
   #uncovered(record: CardRecord): string[] {
-    const table = this.#table(record, false);
+    const table = tableOf(record);
     const { family } = record.found.card.model;
     const want = record.named('fallback').filter((name) => needed(name, family, table));
     const missing = want.filter((name) => !record.planned.includes(name));
@@ -252,61 +249,12 @@ export class AmdNode {
     if (record.health !== 'ok') return;
     const { clock } = this.#options;
     const now = (): number => clock.monotonic();
-    resolve(LIVE, this.#context(record, record.live), now, report);
+    const context = contextOf(record, record.live, judgedTable(record, this.#once));
+    resolve(LIVE, context, now, report);
     if (!record.slowIsStale) return;
     record.slowIsStale = false;
     record.slow.begin(clock.now());
-    resolve(SLOW, this.#context(record, record.slow), now, report);
-  }
-
-  #context(record: CardRecord, out: Readings): Context {
-    const { card, kfd, xcpDirs } = record.found;
-    const xcpTables = new Map<number, Table>();
-    const own = card.partitions[0];
-    for (const number of [own?.number ?? 0, ...xcpDirs.keys()]) {
-      const name =
-        number === (own?.number ?? 0) && !xcpDirs.has(number) ? 'xcp/xcp_metrics' : `xcp${number}/xcp_metrics`;
-      const bytes = record.raw.bytes(name);
-      if (bytes === undefined || bytes.length === 0 || !record.planned.includes(name)) continue;
-      const result = decodeTable('partition', bytes);
-      if (result.ok) xcpTables.set(number, result.table);
-    }
-    return {
-      card,
-      tableFirst: tableFirst(card.model.family),
-      raw: record.raw,
-      table: this.#table(record, true),
-      xcpTables,
-      kfd,
-      memory: record.memory,
-      out,
-    };
-  }
-
-  /** gpu_metrics of this pass. `judge`: count and report what is wrong with it (once a pass). */
-  #table(record: CardRecord, judge: boolean): Table | undefined {
-    const bytes = record.raw.bytes('gpu_metrics');
-    if (bytes === undefined || bytes.length === 0) return undefined;
-    const result = decodeTable('gpu_metrics', bytes);
-    if (!judge) return result.ok ? result.table : undefined;
-    if (result.ok) {
-      this.#once.report(`gpu_metrics of ${record.pci}`, undefined);
-      return result.table;
-    }
-    if (result.fault === 'unknown_version') {
-      record.count('gpu_metrics', 'unsupported');
-      this.#once.report(
-        `gpu_metrics version ${result.version}`,
-        'table version is not known; the single files are read instead',
-      );
-    } else {
-      record.count('gpu_metrics', 'implausible');
-      this.#once.report(
-        `gpu_metrics of ${record.pci}`,
-        `table cannot be read (${result.fault}); the single files are read instead`,
-      );
-    }
-    return undefined;
+    resolve(SLOW, { ...context, out: record.slow }, now, report);
   }
 
   /** Looks for cards, at most one survey at a time. */
@@ -379,7 +327,7 @@ export class AmdNode {
     for (const record of this.#records.values()) {
       record.fixed.begin(at);
       if (record.health === 'gone') continue;
-      const context = this.#context(record, record.fixed);
+      const context = contextOf(record, record.fixed, undefined);
       const { device } = record.found;
       resolveInfo(context, {
         card: device?.cardMinor === undefined ? '' : `card${device.cardMinor}`,
@@ -396,35 +344,6 @@ export class AmdNode {
 
   #isListed(record: CardRecord): boolean {
     return this.#survey?.devices.some((device) => device.pci === record.pci) ?? false;
-  }
-
-  /** Files whose read has a price: one after the other, so that a scrape waits for one at the most. */
-  async #readCostly(): Promise<void> {
-    const { clock, pool, costlyMs = COSTLY_MS } = this.#options;
-    if (this.#costlyBusy) return;
-    this.#costlyBusy = true;
-    try {
-      for (const record of this.cards) {
-        const names = record.named('costly');
-        if (names.length === 0 || record.health === 'gone') continue;
-        if (clock.monotonic() - record.costlyAt < costlyMs) continue;
-        record.costlyAt = clock.monotonic();
-        const { raw } = record;
-        for (const name of names) {
-          const [outcome] = await pool.run([{ owner: record.pci, item: record.readItem([name]) }], COSTLY_READ_MS);
-          if (outcome?.op === 'read' && !outcome.asleep && record.raw === raw) {
-            record.take([name], outcome.files, true);
-            const file = outcome.files[0];
-            if (typeof file !== 'number' || reasonOf(file) !== 'busy') continue;
-          }
-          // Nothing was read: soon again. What was read in part waits, as each read has its price.
-          if (name === names[0]) record.costlyAt = clock.monotonic() - costlyMs + COSTLY_READ_MS;
-          break;
-        }
-      }
-    } finally {
-      this.#costlyBusy = false;
-    }
   }
 
   /** True where the work was done in time. */
