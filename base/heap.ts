@@ -8,5 +8,5 @@ export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');
   // A young generation this small is collected faster by the thread that is awake than by waking others.
   setFlagsFromString('--no-parallel-scavenge');
-  setFlagsFromString('--heap-growing-percent=20');
+  setFlagsFromString('--heap-growing-percent=40');
 }

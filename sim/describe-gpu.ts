@@ -2,6 +2,7 @@ import { type ComputeMode, MODELS, type ModelSpec } from './models.ts';
 import type { Counters, Gpu, Live, NodeDescription, NodeOptions, ReservedNode } from './node.ts';
 import { partitionXccs } from './partitions.ts';
 import { type Random, random } from './random.ts';
+import { defaultSettings } from './settings.ts';
 
 /** The driver reserves this many extra nodes on a host, and seven for each GPU that can be partitioned. */
 const RESERVED_ON_HOST = 64;
@@ -9,7 +10,7 @@ const RESERVED_ON_GPU = 7;
 const FIRST_RENDER = 128;
 const FIRST_HWMON = 3;
 /** Bytes that the driver itself takes from an idle card: page tables, firmware, reserved ranges. */
-const DRIVER_VRAM = 283 * 2 ** 20;
+export const DRIVER_VRAM = 283 * 2 ** 20;
 
 export function partitionable(spec: ModelSpec): boolean {
   return spec.memoryModes.length > 0;
@@ -53,18 +54,7 @@ export function newGpu(node: NodeDescription, index: number, total: number, opti
     partitions: [],
     live,
     counters: newCounters(spec, draw, node.boot.uptime, live, busy),
-    settings: {
-      level: 'auto',
-      cap: spec.cap,
-      secondCap: Math.round(spec.cap * 1.2),
-      gfxMin: spec.clocks.gfx[0] as number,
-      gfxMax: spec.clocks.gfx.at(-1) as number,
-      memMax: spec.clocks.mem.at(-1) as number,
-      socPstate: 0,
-      plpd: 1,
-      profile: 0,
-      isolation: [],
-    },
+    settings: defaultSettings(spec),
     ras: newRas(spec, draw),
   };
 }

@@ -130,6 +130,8 @@ export interface Live {
   vramUsed: number;
   gttUsed: number;
   runtimeStatus: 'active' | 'suspended' | 'suspending' | 'resuming';
+  /** While the chip is being reset its control files refuse every write. */
+  inReset?: boolean;
   link: { speed: number; width: number };
 }
 
@@ -182,6 +184,14 @@ export interface Settings {
   isolation: number[];
   /** Mode that compute_partition_config/ describes. */
   configView?: ComputeMode;
+  /** MHz written to pp_od_clk_voltage and not committed yet. */
+  staged?: { gfxMin?: number; gfxMax?: number; memMax?: number };
+  /** Level to which profile_exit returns. */
+  levelBefore?: string;
+  /** Memory mode that holds from the next load of the driver on. */
+  memoryAtReload?: MemoryMode;
+  /** What the kernel log hears of thermal throttling. Default: on, every 60 s. */
+  throttleLog?: { on: boolean; seconds: number };
 }
 
 export interface Ras {

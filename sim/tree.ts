@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { clockFiles } from './files/clocks.ts';
+import { debugFiles } from './files/debug.ts';
 import { drmFiles } from './files/drm.ts';
 import { directory, type Entry, type Files } from './files/entry.ts';
 import { hwmonFiles } from './files/hwmon.ts';
@@ -15,6 +16,7 @@ import { pciFiles, portFiles } from './files/pci.ts';
 import { procFiles } from './files/proc.ts';
 import { rasFiles } from './files/ras.ts';
 import { boardFiles, partitionTable, tableFiles } from './files/tables.ts';
+import { throttleLogFile } from './files/throttle-log.ts';
 import { xgmiFiles } from './files/xgmi.ts';
 import type { NodeDescription } from './node.ts';
 
@@ -36,6 +38,7 @@ export function renderNode(node: NodeDescription): Map<string, Entry> {
   }
   drmFiles(node, files);
   moduleFiles(node, files);
+  debugFiles(node, files);
   topologyFiles(node, files);
   renderLive(node, files);
   return files;
@@ -52,11 +55,7 @@ export function renderLive(node: NodeDescription, files: Files = new Map()): Map
     rasFiles(node, gpu, device.within('ras'));
     tableFiles(node, gpu, device);
     boardFiles(node, gpu, device.within('board'));
-    device.line(
-      'thermal_throttling_logging',
-      `${gpu.pci}: thermal throttling logging enabled, with interval 60 seconds`,
-      0o644,
-    );
+    throttleLogFile(gpu, device);
     for (const partition of gpu.partitions) {
       const slot = gpu.reserved.find(({ partition: number }) => number === partition.number);
       if (slot) partitionTable(node, gpu, partition, directory(files, platformPath(slot.platform)));
@@ -92,12 +91,22 @@ export function writeTree(
   }
 }
 
-function prepare(dir: string): void {
+/** Whether `writeTree` wrote this directory. */
+export function isSimulatedTree(dir: string): boolean {
   const marker = join(dir, MARKER);
+  return existsSync(marker) && readFileSync(marker, 'utf8') === MARKER_TEXT;
+}
+
+/** Makes the directory, marks it as ours, and leaves what stands in it. Throws where it holds anything else. */
+export function claimDirectory(dir: string): void {
   const taken = existsSync(dir) ? readdirSync(dir) : [];
-  const ours = taken.length === 0 || (existsSync(marker) && readFileSync(marker, 'utf8') === MARKER_TEXT);
-  if (!ours) throw new Error(`${dir} is not empty and was not written by the simulator: choose another directory`);
+  if (taken.length > 0 && !isSimulatedTree(dir))
+    throw new Error(`${dir} is not empty and was not written by the simulator: choose another directory`);
   mkdirSync(dir, { recursive: true });
-  writeFileSync(marker, MARKER_TEXT);
+  writeFileSync(join(dir, MARKER), MARKER_TEXT);
+}
+
+function prepare(dir: string): void {
+  claimDirectory(dir);
   for (const name of ['sys', 'proc']) rmSync(join(dir, name), { recursive: true, force: true });
 }

@@ -29,7 +29,7 @@ export function clockFiles(node: NodeDescription, gpu: Gpu, dir: Directory): voi
     dir.line('pp_mclk_od', 0, WRITABLE);
   }
   if (spec.family !== 'mi100') dir.raw('pp_od_clk_voltage', overdrive(node, spec, gpu), WRITABLE);
-  dir.raw('pp_features', features(modern ? FEATURES_MI300 : FEATURES_MI200), WRITABLE);
+  dir.raw('pp_features', modern ? FEATURES.modern : FEATURES.older, WRITABLE);
   policyFiles(gpu, dir, modern, since(node.driver, 'linux-6.12') && spec.family !== 'mi100');
 }
 
@@ -71,8 +71,8 @@ function overdrive(node: NodeDescription, spec: ModelSpec, gpu: Gpu): string {
   return `OD_SCLK:\n0: ${gfxMin}Mhz\n1: ${gfxMax}Mhz\nOD_MCLK:\n0: ${spec.clocks.mem[0]}Mhz\n1: ${memMax}Mhz\n`;
 }
 
-const SOC_PSTATES = ['soc_pstate_default', 'soc_pstate_0', 'soc_pstate_1', 'soc_pstate_2'];
-const PLPD = ['plpd_disallow', 'plpd_default', 'plpd_optimized'];
+export const SOC_PSTATES = ['soc_pstate_default', 'soc_pstate_0', 'soc_pstate_1', 'soc_pstate_2'];
+export const PLPD = ['plpd_disallow', 'plpd_default', 'plpd_optimized'];
 
 function policyFiles(gpu: Gpu, dir: Directory, modern: boolean, shown: boolean): void {
   if (!shown) return;
@@ -82,7 +82,7 @@ function policyFiles(gpu: Gpu, dir: Directory, modern: boolean, shown: boolean):
   dir.raw('pm_policy/xgmi_plpd', list(PLPD, gpu.settings.plpd), WRITABLE);
 }
 
-const PROFILES: [number, string][] = [
+export const PROFILES: [number, string][] = [
   [0, 'BOOTUP_DEFAULT'],
   [2, 'POWER_SAVING'],
   [3, 'VIDEO'],
@@ -166,3 +166,5 @@ function features(names: readonly string[]): string {
     '',
   ].join('\n');
 }
+
+const FEATURES = { modern: features(FEATURES_MI300), older: features(FEATURES_MI200) };

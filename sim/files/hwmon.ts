@@ -1,6 +1,7 @@
 import { since } from '../driver.ts';
 import { MODELS, type TemperatureLimit } from '../models.ts';
 import type { Gpu, NodeDescription } from '../node.ts';
+import { secondCapOf } from '../settings.ts';
 import { type Directory, WRITABLE } from './entry.ts';
 import { devicePath, HWMON_CLASS } from './paths.ts';
 
@@ -53,7 +54,8 @@ const microwatts = (watts: number): number => Math.round(watts * 1e6);
 function powerFiles(node: NodeDescription, gpu: Gpu, dir: Directory, modern: boolean): void {
   const spec = MODELS[node.model];
   const secondary = gpu.die === 'secondary';
-  if (!secondary) dir.line(modern ? 'power1_input' : 'power1_average', microwatts(gpu.live.power));
+  // The firmware gives whole watts.
+  if (!secondary) dir.line(modern ? 'power1_input' : 'power1_average', microwatts(Math.round(gpu.live.power)));
   const cap = (channel: number, present: number, standard: number, label: string): void => {
     dir.line(`power${channel}_cap`, microwatts(present), WRITABLE);
     dir.line(`power${channel}_cap_min`, 0);
@@ -63,7 +65,7 @@ function powerFiles(node: NodeDescription, gpu: Gpu, dir: Directory, modern: boo
   };
   cap(1, secondary ? 0 : gpu.settings.cap, secondary ? 0 : spec.cap, 'PPT');
   if (spec.family === 'mi350' && since(node.driver, 'linux-6.19'))
-    cap(2, gpu.settings.secondCap, Math.round(spec.cap * 1.2), 'PPT1');
+    cap(2, gpu.settings.secondCap, secondCapOf(spec), 'PPT1');
 }
 
 function frequency(dir: Directory, number: number, label: string, mhz: number): void {

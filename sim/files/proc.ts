@@ -76,7 +76,7 @@ function descriptors(node: NodeDescription, process: SimProcess, dir: Directory)
   };
   if (process.kfd) open('/dev/kfd', '');
   for (const use of process.gpus) {
-    const gpu = node.gpus[use.gpu];
+    const gpu = node.gpus.find(({ index }) => index === use.gpu);
     const render = gpu?.partitions[use.partition]?.render;
     if (gpu && render !== undefined) open(`/dev/dri/renderD${render}`, drmKeys(node, process, use, gpu.pci));
   }

@@ -72,7 +72,7 @@ export function boardFiles(node: NodeDescription, gpu: Gpu, dir: Directory): voi
   const limit = spec.cap * node.gpus.length;
   dir.line('cur_node_power_limit', limit);
   dir.line('max_node_power_limit', limit);
-  dir.line('node_power', node.gpus.reduce((sum, other) => sum + other.live.power, 0) + Math.round(power * 0.02));
+  dir.line('node_power', Math.round(node.gpus.reduce((sum, other) => sum + other.live.power, power * 0.02)));
   dir.line('global_ppt_resid', gpu.counters.packagePower);
   dir.line('npm_status', 'enabled');
 }
