@@ -25,7 +25,7 @@ export interface LoopLagOptions {
 }
 
 export function measureLoopLag(options: LoopLagOptions = {}): LoopLag {
-  const { clock = systemClock, windowMs = 10_000, resolutionMs = 50, monitor = monitorEventLoopDelay } = options;
+  const { clock = systemClock, windowMs = 10_000, resolutionMs = 200, monitor = monitorEventLoopDelay } = options;
   const histogram = monitor({ resolution: resolutionMs });
   let latest: LoopLagSample | undefined;
   histogram.enable();
