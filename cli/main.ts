@@ -16,6 +16,7 @@ Examples:
   nightshift exporter --path.sysfs=TREE/sys --path.procfs=TREE/proc
                                                          a captured tree
   nightshift doctor                                      what can be read here, and what not
+  nightshift demo                                        a simulated node and an exporter on it
 
 Exit codes: 0 stopped as told, 1 the environment (port in use, no right), 2 the configuration (flag, path, file).`,
   );
@@ -23,6 +24,8 @@ Exit codes: 0 stopped as told, 1 the environment (port in use, no right), 2 the 
 const COMMANDS: Readonly<Record<string, () => Promise<(command: Command) => Command>>> = {
   exporter: async () => (await import('./exporter.ts')).exporterCommand,
   start: async () => (await import('./start.ts')).startCommand,
+  demo: async () => (await import('./demo.ts')).demoCommand,
+  sim: async () => (await import('./sim.ts')).simCommand,
   doctor: async () => (await import('./doctor.ts')).doctorCommand,
   capture: async () => (await import('./capture.ts')).captureCommand,
   docs: async () => (await import('./docs.ts')).docsCommand,

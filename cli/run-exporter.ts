@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { APART, LanePool } from '../amdgpu/lanes/pool.ts';
-import { runUntilSignal } from '../base/app.ts';
+import { type Daemon, runUntilSignal } from '../base/app.ts';
 import { systemClock } from '../base/clock.ts';
 import { configurationError } from '../base/errors.ts';
 import { keepHeapSmall } from '../base/heap.ts';
@@ -13,7 +13,9 @@ import { revision, version } from './version.ts';
 
 export interface RunExtras {
   simulated?: boolean;
-  onReady?: (addresses: readonly { url: string }[]) => void;
+  /** Started before the exporter reads anything, and stopped with it. */
+  alongside?: (daemon: Daemon) => unknown;
+  onReady?: (addresses: readonly { url: string }[]) => unknown;
 }
 
 export async function runExporter(
@@ -73,13 +75,15 @@ export async function runExporter(
   });
   await runUntilSignal({
     log,
-    async start({ life }) {
+    async start(daemon) {
+      const { life } = daemon;
+      await extras.alongside?.(daemon);
       life.add('lanes', () => exporter.close());
       // The port first: a second exporter on it is the commonest mistake, and is told at once.
       const addresses = await server.start();
       life.add('web server', () => server.stop(200));
       await exporter.start();
-      extras.onReady?.(addresses);
+      await extras.onReady?.(addresses);
     },
     async reload() {
       exporter.rediscover();

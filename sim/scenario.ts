@@ -6,8 +6,8 @@ import { configurationError, errnoOf, type Problem } from '../base/errors.ts';
 import { checkShape, type Path, readYaml, type YamlText } from '../base/yaml.ts';
 import {
   CURVES,
-  type EventName,
   EVENTS,
+  type EventName,
   type Layer,
   layerHead,
   type Selector,
@@ -80,7 +80,9 @@ export function parseScenario(text: string, file: string, gpus: number): Scenari
   const reader = new Reader(yaml, problems, gpus);
   const scenario = problems.length === 0 ? reader.scenario(file) : undefined;
   if (scenario === undefined || problems.length > 0) {
-    throw configurationError('SCENARIO_INVALID', `the scenario ${file} is wrong`, 'See docs/simulator.md.', { problems });
+    throw configurationError('SCENARIO_INVALID', `the scenario ${file} is wrong`, 'See docs/simulator.md.', {
+      problems,
+    });
   }
   return scenario;
 }
@@ -129,14 +131,18 @@ class Reader {
   /** Points stand in order, and a cycle takes time. */
   #points(path: Path, layer: Layer): void {
     if (layer.curve === 'cycle') {
-      if (layer.phases.every(({ lasts }) => lasts <= 0)) this.#wrong([...path, 'phases'], 'a cycle must last longer than 0s');
+      if (layer.phases.every(({ lasts }) => lasts <= 0))
+        this.#wrong([...path, 'phases'], 'a cycle must last longer than 0s');
     } else if (layer.curve === 'bursts') {
       if (layer.every[0] <= 0) this.#wrong([...path, 'every'], `${path.join('.')}.every must be longer than 0s`);
     } else if (layer.curve !== 'steady') {
       layer.points.forEach((point, index) => {
         const before = layer.points[index - 1];
         if (before && point.at <= before.at)
-          this.#wrong([...path, 'points', index, 'at'], `${[...path, 'points', index].join('.')}.at must be later than the point before`);
+          this.#wrong(
+            [...path, 'points', index, 'at'],
+            `${[...path, 'points', index].join('.')}.at must be later than the point before`,
+          );
       });
     }
   }

@@ -7,15 +7,18 @@ import { parse } from 'yaml';
 import { BASE_CODES } from '../base/codes.ts';
 import { SECTIONS, usersSection } from '../base/webconfig-schema.ts';
 import { captureCommand } from '../cli/capture.ts';
+import { demoCommand } from '../cli/demo.ts';
 import { doctorCommand } from '../cli/doctor.ts';
 import { exporterCommand } from '../cli/exporter.ts';
 import { selfMetrics } from '../cli/metrics-doc.ts';
+import { simCommand } from '../cli/sim.ts';
 import { startCommand } from '../cli/start.ts';
 import { COLLECTORS } from '../exporter/collectors.ts';
 import { profilerDocument } from '../exporter/profiler.ts';
 import { ALL_QUANTITIES } from '../model/quantities/catalogue.ts';
 import { metricName } from '../model/quantities/quantity.ts';
 import { REASONS } from '../model/reading.ts';
+import { EVENT_NAMES, EVENTS, parseEvent, parseScenario, scenarioNames } from '../sim/scenario.ts';
 import { readSources } from './support/rooms.ts';
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
@@ -27,6 +30,7 @@ const PAGES = [
   'docs/exporter.md',
   'docs/architecture.md',
   'docs/errors.md',
+  'docs/simulator.md',
 ];
 
 /** Fenced examples of one language. */
@@ -34,9 +38,10 @@ const fenced = (file: string, language: string): string[] =>
   [...read(file).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, body]) => body as string);
 
 const flags = new Set(
-  [exporterCommand, startCommand, doctorCommand, captureCommand].flatMap((make) =>
-    make(new Command()).options.map((option) => option.long as string),
-  ),
+  [exporterCommand, startCommand, demoCommand, simCommand, doctorCommand, captureCommand].flatMap((make) => {
+    const command = make(new Command());
+    return [command, ...command.commands].flatMap(({ options }) => options.map((option) => option.long as string));
+  }),
 );
 /** Flags of git, npm, vitest and our own docs command, which pages may name. */
 const OTHERS = new Set(['--help', '--check', '--project']);
@@ -54,7 +59,7 @@ describe.each(PAGES)('%s', (page) => {
   });
 
   it('names only metrics that exist', () => {
-    const named = read(page).match(/\bamdgpu_(?!xcp_)[a-z0-9_]+[a-z0-9]/g) ?? [];
+    const named = read(page).match(/\bamdgpu_(?!xcp_|gpu_recover)[a-z0-9_]+[a-z0-9]/g) ?? [];
     expect(named.filter((name) => !families.has(name))).toEqual([]);
   });
 
@@ -84,6 +89,22 @@ describe('examples', () => {
     const [example] = fenced('docs/exporter.md', 'yaml').map((text) => parse(text));
     expect(SECTIONS.safeParse(example).success).toBe(true);
     expect(usersSection.safeParse(example.basic_auth_users).success).toBe(true);
+  });
+
+  it('of a scenario is one that we read', () => {
+    const [example] = fenced('docs/simulator.md', 'yaml');
+    expect(parseScenario(example as string, 'docs/simulator.md', 2).timeline).toHaveLength(2);
+  });
+
+  it('of events are ones that we take, and each event and scenario stands there', () => {
+    const text = read('docs/simulator.md');
+    for (const [, words] of text.matchAll(/^\| `[a-z_`, ]+` \| ((?:`[^`]+`(?:, )?)+) \|/gm))
+      for (const [, example] of (words as string).matchAll(/`([^`]+)`/g)) {
+        const [name, ...args] = (example as string).split(' ');
+        if (name !== undefined && name in EVENTS) expect(parseEvent(name, args, 8).event).toBe(name);
+      }
+    for (const name of EVENT_NAMES) expect(text).toMatch(new RegExp(`^\\|.*\`${name}\``, 'm'));
+    for (const name of scenarioNames()) expect(text).toMatch(new RegExp(`^\\| \`${name}\` \\|`, 'm'));
   });
 
   it('of a profiler’s document is one that we read', () => {

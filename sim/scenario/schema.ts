@@ -25,7 +25,10 @@ const timeOfDay = z.string().transform((text, context) => {
 });
 
 const number = (low: number, high: number) =>
-  z.number(`must be a number from ${low} to ${high}`).min(low, `must be at least ${low}`).max(high, `must be at most ${high}`);
+  z
+    .number(`must be a number from ${low} to ${high}`)
+    .min(low, `must be at least ${low}`)
+    .max(high, `must be at most ${high}`);
 const share = number(0, 1);
 
 const WORDS = ['all', 'first', 'last', 'even', 'odd'] as const;
@@ -76,7 +79,7 @@ const amount = {
   pcie: share.optional(),
   video: share.optional(),
 };
-export type Amount = { [K in keyof typeof amount]?: number };
+export type Amount = { [K in keyof typeof amount]?: number | undefined };
 export const AMOUNTS = Object.keys(amount) as (keyof Amount)[];
 
 const range = z.union([share.transform((value): [number, number] => [value, value]), z.tuple([share, share])], {

@@ -64,6 +64,10 @@ describe('nightshift start', () => {
     const text = await (await fetch(url)).text();
     expect(text.match(/^amdgpu_info\{.*simulated="true".*\} 1$/gm)).toHaveLength(4);
     expect(text).toContain('amdgpu_node_info{name="simulated"} 1');
+    const joules = (scrape: string): number =>
+      Number(/^amdgpu_energy_joules_total\{gpu="0"\} (\S+)$/m.exec(scrape)?.[1]);
+    const later = async (): Promise<number> => joules(await (await fetch(url)).text());
+    await expect.poll(later, { timeout: 10_000 }).toBeGreaterThan(joules(text));
     const page = await (await fetch(url.replace(/metrics$/, ''))).text();
     expect(page).toContain('SIMULATED');
     running.kill('SIGTERM');
