@@ -39,7 +39,7 @@ export class Numbering {
 
 /** Joins what sysfs and KFD show into cards, in PCI order. Pure but for the numbering, which remembers. */
 export function assemble(survey: Survey, numbering: Numbering, generation: number): FoundCard[] {
-  const devices = [...survey.devices].sort((a, b) => comparePci(a.pci, b.pci));
+  const devices = oneEach(survey.devices).sort((a, b) => comparePci(a.pci, b.pci));
   const { joined, rest } = joinKfd(devices, survey.kfd);
   const orphans = orphanGpus(
     rest,
@@ -50,6 +50,19 @@ export function assemble(survey: Survey, numbering: Numbering, generation: numbe
     ...devices.map((device) => found(device.pci, device, joined.get(device.pci) ?? [], survey, numbering, generation)),
     ...orphans.map(({ pci, nodes }) => found(pci, undefined, nodes, survey, numbering, generation)),
   ];
+}
+
+/**
+ * Where a tree has plain folders for links, one device can lie there twice, below its DRM node and below the bus. The one
+ * with more files is the one that was copied whole.
+ */
+function oneEach(devices: readonly Device[]): Device[] {
+  const byPci = new Map<string, Device>();
+  for (const device of devices) {
+    const known = byPci.get(device.pci);
+    if (known === undefined || device.files.size > known.files.size) byPci.set(device.pci, device);
+  }
+  return [...byPci.values()];
 }
 
 /** By address (domain, bus, device), not as text: domains can be longer than four digits. Those without one come last. */

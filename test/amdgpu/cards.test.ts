@@ -61,6 +61,18 @@ describe('numbers', () => {
   });
 });
 
+it('a device that lies in a tree twice, in plain folders, is one card: the one with more files', () => {
+  const pci = '0000:26:00.0';
+  const whole = device(pci, '0x74a1', { dir: '/class/drm/card1/device', names: ['vendor', 'hwmon/power1_input'] });
+  const bare = device(pci, '0x74a1', { dir: '/bus/pci/devices/x', names: ['vendor'] });
+  for (const devices of [
+    [whole, bare],
+    [bare, whole],
+  ]) {
+    expect(assemble(surveyed(devices), new Numbering(), 1).map((one) => one.device?.dir)).toEqual([whole.dir]);
+  }
+});
+
 describe('topology nodes', () => {
   it('join by address, in the order of their partitions', () => {
     const pci = '0000:05:00.0';
