@@ -1,15 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { decodeTable } from '../../../amdgpu/tables/decode.ts';
 import { throttleNames } from '../../../amdgpu/tables/throttle.ts';
+import { capturesDir } from '../../support/captures.ts';
+import { skipUnless } from '../../support/skips.ts';
 import { decoded } from './bytes.ts';
 
-const CAPTURES =
-  process.env.NIGHTSHIFT_CAPTURES ?? path.resolve(import.meta.dirname, '../../../../shared/fixtures/captures');
-const here = existsSync(CAPTURES);
-if (!here)
-  console.warn(`captures of real machines are not at ${CAPTURES}: their tests are skipped (set NIGHTSHIFT_CAPTURES)`);
+const here = capturesDir();
+const CAPTURES = here ?? '';
 
 const bytesAt = (...parts: string[]): Uint8Array => readFileSync(path.join(CAPTURES, ...parts));
 
@@ -53,7 +52,9 @@ function captures(): { title: string; bytes: string; reading: string }[] {
   return found;
 }
 
-describe.skipIf(!here)('tables captured on real machines', () => {
+describe('tables captured on real machines', () => {
+  beforeEach(() => skipUnless(here, 'the captures of real machines are not here (set NIGHTSHIFT_CAPTURES)'));
+
   const found = here ? captures() : [];
 
   it('are there in all three forms', () => {

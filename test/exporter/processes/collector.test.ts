@@ -6,6 +6,7 @@ import { ProcessCollector, type ProcessOptions, type ProcessTarget } from '../..
 import { process as quantities } from '../../../model/quantities/process.ts';
 import type { Quantity } from '../../../model/quantities/quantity.ts';
 import { capturesDir, captureTree } from '../../support/captures.ts';
+import { skipUnless } from '../../support/skips.ts';
 import { FakePool } from './fake-pool.ts';
 import { Node } from './node.ts';
 
@@ -41,7 +42,9 @@ function collect(options: Partial<ProcessOptions> = {}) {
   return { pool, clock, collector, value, reason, all, scan };
 }
 
-describe.skipIf(!capturesDir())('captured processes', () => {
+describe('captured processes', () => {
+  beforeEach(() => skipUnless(capturesDir(), 'the captures of real machines are not here (set NIGHTSHIFT_CAPTURES)'));
+
   it('of two MI50 are one compute process on both, by the GPU that the KFD id names', async () => {
     const tree = captureTree('mi50-x2-kfd-proc');
     const { collector, value, all, scan } = collect({
