@@ -54,6 +54,7 @@ export class CardRecord {
   fallbacks: readonly string[] = [];
   #plan = 0;
   #names: readonly string[] = [];
+  #passItem: Item | undefined;
   #byCadence: Record<Cadence, string[]> = { pass: [], fallback: [], gentle: [], costly: [], static: [], never: [] };
   readonly #skip: (name: string) => boolean;
 
@@ -128,10 +129,11 @@ export class CardRecord {
     this.replan();
   }
 
-  /** Makes the list of a pass anew; true where it differs from the last one. */
+  /** Makes the list of a pass anew, under a new name. */
   replan(): void {
     this.#names = [...this.#byCadence.pass, ...this.fallbacks];
     this.#plan += 1;
+    this.#passItem = undefined;
   }
 
   pathOf(name: string): string {
@@ -142,8 +144,14 @@ export class CardRecord {
     return '';
   }
 
+  /** The same at each pass of one plan: its paths are looked up once. */
   passItem(): Item {
-    return this.#gated({ op: 'pass', plan: this.planId, files: this.#names.map((name) => this.pathOf(name)) });
+    this.#passItem ??= this.#gated({
+      op: 'pass',
+      plan: this.planId,
+      files: this.#names.map((name) => this.pathOf(name)),
+    });
+    return this.#passItem;
   }
 
   readItem(names: readonly string[]): Item {

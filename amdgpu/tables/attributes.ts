@@ -88,14 +88,6 @@ export function attributeName(id: number, numbering: Numbering): string | undefi
   return NAMES_OUT_OF_TREE.find(([i]) => i === id)?.[1];
 }
 
-export function attributeId(name: string, numbering: Numbering): number | undefined {
-  const common = NAMES.indexOf(name);
-  if (common >= 0) return common;
-  if (numbering === 'out_of_tree') return NAMES_OUT_OF_TREE.find(([, n]) => n === name)?.[0];
-  const newer = NAMES_NEWER.indexOf(name);
-  return newer < 0 ? undefined : newer + NAMES.length;
-}
-
 /**
  * Unit and scale of an attribute. The tag decides between scales of the unit that the attribute has (1 or 10 ns, 1 or 0.1 GT/s).
  * Where the tag names another unit the attribute is believed: drivers tag energy with none and sums of GB/s with percent.
