@@ -1,0 +1,51 @@
+import type { Case } from './case.ts';
+import type { Claim, Knob } from './claim.ts';
+import type { Breaker, Pause } from './decision.ts';
+import type { Instant } from './instant.ts';
+import type { Policy, RuleSet } from './policy.ts';
+import type { OpenTrigger } from './trigger.ts';
+
+/** What one (policy, target) was last found to be, so that a standing suppression is told once. Not kept across restarts. */
+export interface Considered {
+  reason: string;
+  since: Instant;
+}
+
+/** Everything that is decided upon: the ledger's rows in memory. Changed only by applying committed changes. */
+export interface Book {
+  rules: RuleSet;
+  /** Versions that open cases still hold, by `name@version`. */
+  versions: Map<string, Policy>;
+  triggers: Map<string, OpenTrigger>;
+  /** Open cases by id. */
+  cases: Map<string, Case>;
+  /** Open cases by `policy target`. */
+  caseOf: Map<string, string>;
+  claims: Map<string, readonly Claim[]>;
+  knobs: Map<string, Knob>;
+  /** By `policy target`: no new act before. */
+  cooldowns: Map<string, Instant>;
+  /** Recent acts, oldest first, for the rate. */
+  acts: { policy: string; target: string; at: Instant }[];
+  pauses: Map<string, Pause>;
+  breaker: Breaker;
+  numbers: Map<number, { pci: string; since: Instant }>;
+  considered: Map<string, Considered>;
+  /** Settings of this process. */
+  options: BookOptions;
+}
+
+export interface BookOptions {
+  /** False: every policy is a dry run. */
+  enforce: boolean;
+  /** The ledger could not be read: nothing new is begun. */
+  frozen: boolean;
+  /** Acts of all policies together in a span. */
+  rate: { acts: number; perMs: number };
+  /** Failed acts within a span that open the breaker. */
+  breaker: { failures: number; perMs: number };
+  /** How long a thermal case may be blind before it goes to the floor, ms. */
+  blindMs: number;
+}
+
+export const pairKey = (policy: string, target: string): string => `${policy} ${target}`;
