@@ -5,7 +5,9 @@ import type { Daemon } from '../base/app.ts';
 import { type Clock, systemClock } from '../base/clock.ts';
 import { configurationError, environmentError, errnoOf, NightshiftError } from '../base/errors.ts';
 import type { FlagDef, FlagValues } from '../base/flags.ts';
+import type { Log } from '../base/log.ts';
 import { DRIVERS, type DriverGeneration } from '../sim/driver.ts';
+import { startChild } from '../sim/live/children.ts';
 import { Console } from '../sim/live/console.ts';
 import { LiveNode, type LiveNodeOptions } from '../sim/live/livenode.ts';
 import { ownerOf } from '../sim/live/owner.ts';
@@ -33,7 +35,19 @@ export const NODE_FLAGS = [
   { name: 'seed', kind: 'int', default: 1, min: 0, help: 'the same seed gives the same life' },
   { name: 'speed', kind: 'int', default: 1, min: 1, max: 3600, help: 'seconds of its life that pass in one second' },
   { name: 'hz', kind: 'int', default: 10, min: 1, max: 100, help: 'updates of the files a second' },
+  {
+    name: 'real-jobs',
+    kind: 'boolean',
+    default: false,
+    help: 'a real process for each batch job of the scenario, which signals reach',
+  },
 ] as const satisfies readonly FlagDef[];
+
+export const INFERENCE_FLAG = {
+  name: 'inference.listen',
+  kind: 'string',
+  help: 'serve the inference servers at 127.0.0.1:0, or from a first port on; by default they are not served',
+} as const satisfies FlagDef;
 
 export const MODEL_FLAG = { name: 'model', kind: 'string', choices: SIM_MODELS, help: 'which product' } as const;
 
@@ -51,6 +65,8 @@ export interface Living {
   seed: number;
   speed: number;
   hz: number;
+  /** Each batch job is a real process. */
+  realJobs?: boolean | undefined;
 }
 
 /** What the flags say of the node, under its own names. */
@@ -64,6 +80,7 @@ export const wishesOf = (
   seed: given.seed,
   speed: given.speed,
   hz: given.hz,
+  realJobs: given['real-jobs'],
 });
 
 /** A described node with its scenario, not started yet. What is wrong with the wishes is a configuration error. */
@@ -71,7 +88,7 @@ export function livingNode(
   wishes: Living,
   more: Pick<LiveNodeOptions, 'onFail' | 'onChange' | 'relayed' | 'truthBytes'> & { clock?: Clock } = {},
 ): LiveNode {
-  const { dir, model, cards, partition, memory, driver, gpuMetrics, seed, speed, hz } = wishes;
+  const { dir, model, cards, partition, memory, driver, gpuMetrics, seed, speed, hz, realJobs = false } = wishes;
   const gpus = cards * MODELS[model].dies;
   const scenario = wishes.scenario === undefined ? undefined : loadScenario(wishes.scenario, gpus);
   try {
@@ -85,7 +102,11 @@ export function livingNode(
       ...(gpuMetrics && { gpuMetrics }),
       ...(scenario && { processes: describeJobs(scenario, { model, gpus, partition }) }),
     });
-    return new LiveNode({ dir, node, clock: systemClock, seed, speed, hz, ...(scenario && { scenario }), ...more });
+    return new LiveNode({
+      ...{ dir, node, clock: systemClock, seed, speed, hz, realJobs, startWorker: startChild },
+      ...(scenario && { scenario }),
+      ...more,
+    });
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
     const hint = 'See nightshift sim start --help.';
@@ -103,12 +124,27 @@ export function begin(node: LiveNode): void {
   }
 }
 
-/** Ends a node that lives already with the daemon, and gives it a console to be spoken to. */
+/** Ends a node that lives already with the daemon, and gives it a console to be spoken to. Its real processes are up then. */
 export async function keepAlive(node: LiveNode, daemon: Pick<Daemon, 'life'>): Promise<void> {
   daemon.life.add('simulated node', () => node.stop());
   const console = new Console(node.dir, node);
   await console.start();
   daemon.life.add('console', () => console.stop());
+  await node.ready();
+}
+
+/** Serves the node's inference servers, on loopback, until the daemon ends. One line for each. */
+export async function serveInferenceOf(
+  node: LiveNode,
+  listen: string,
+  daemon: Pick<Daemon, 'life'>,
+  log: Log,
+): Promise<string[]> {
+  const { serveInference } = await import('../sim/inference/serve.ts');
+  const { dir, inference: servers } = node;
+  const serving = await serveInference({ servers, listen, dir, log, clock: systemClock, now: () => node.passed });
+  daemon.life.add('inference servers', () => serving.stop());
+  return serving.served.map(({ gpu, model, url }) => `${url}/metrics   GPU ${gpu}, ${model}`);
 }
 
 function unwritable(place: string, cause: unknown): Error {

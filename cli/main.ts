@@ -23,6 +23,7 @@ Exit codes: 0 stopped as told, 1 the environment (port in use, no right), 2 the 
 /** Each is loaded when it is asked for: what one of them needs must not slow the start of another. */
 const COMMANDS: Readonly<Record<string, () => Promise<(command: Command) => Command>>> = {
   exporter: async () => (await import('./exporter.ts')).exporterCommand,
+  actuator: async () => (await import('./actuator.ts')).actuatorCommand,
   start: async () => (await import('./start.ts')).startCommand,
   demo: async () => (await import('./demo.ts')).demoCommand,
   sim: async () => (await import('./sim.ts')).simCommand,

@@ -3,7 +3,7 @@ import { type Daemon, runUntilSignal } from '../base/app.ts';
 import type { FlagValues } from '../base/flags.ts';
 import { createLog, type Log } from '../base/log.ts';
 import type { LiveNode } from '../sim/live/livenode.ts';
-import { begin, keepAlive, livingNode, wishesOf } from './living.ts';
+import { begin, keepAlive, livingNode, serveInferenceOf, wishesOf } from './living.ts';
 import type { startFlags } from './sim.ts';
 
 const SOCKET = '.relay';
@@ -24,9 +24,11 @@ export async function runSimulation(dir: string, given: FlagValues<(typeof start
       fail = daemon.fail;
       begin(node);
       await keepAlive(node, daemon);
+      const listen = given['inference.listen'];
+      const served = listen === undefined ? [] : await serveInferenceOf(node, listen, daemon, log);
       if (mount !== undefined) changed = await showThroughFuse(node, mount, daemon, log);
       log.info({ dir: node.dir, ...(mount !== undefined && { mount }) }, 'the node lives');
-      process.stdout.write(told(node, given, mount ?? node.dir));
+      process.stdout.write(told(node, given, mount ?? node.dir, served));
     },
   });
 }
@@ -50,6 +52,7 @@ function told(
   node: LiveNode,
   given: { model: string; scenario?: string | undefined; speed: number },
   dir: string,
+  served: readonly string[],
 ): string {
   const { scenario = 'none: each job goes on as it is', model, speed } = given;
   return `
@@ -59,7 +62,7 @@ SIMULATED: ${node.node.gpus.length} GPUs (${model}) live in ${node.dir}; scenari
   nightshift sim load ${node.dir} 0 0.9
   nightshift sim event ${node.dir} ambient 40
   ${join(node.dir, 'truth.jsonl')} says what really happened, ${join(node.dir, 'driver.log')} which writes were refused
-
+${served.map((line) => `  ${line}\n`).join('')}
 Ctrl-C ends it; the files stay as they are.
 
 `;

@@ -3,13 +3,14 @@ import { defineFlags, type FlagDef } from '../base/flags.ts';
 import { LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import { EVENT_NAMES, EVENTS } from '../sim/scenario/schema.ts';
 import { scenarioNames } from '../sim/scenario.ts';
-import { MODEL_FLAG, NODE_FLAGS } from './living.ts';
+import { INFERENCE_FLAG, MODEL_FLAG, NODE_FLAGS } from './living.ts';
 
 const START = [
   { ...MODEL_FLAG, default: 'mi300x' },
   { name: 'cards', kind: 'int', default: 8, min: 1, max: 8, help: 'packages; an MI250X has two GPUs each' },
   ...NODE_FLAGS,
   { name: 'scenario', kind: 'string', help: `what happens: ${scenarioNames().join(', ')}, or a file` },
+  INFERENCE_FLAG,
   {
     name: 'fuse',
     kind: 'string',
@@ -32,6 +33,7 @@ Examples:
   nightshift exporter --path.sysfs=/tmp/node/sys
   nightshift sim load /tmp/node 3 0.9                    GPU 3 works 90 % of the time
   nightshift sim event /tmp/node ambient 40              the room gets hot
+  nightshift sim event /tmp/node signal 0 term           SIGTERM to the batch jobs on GPU 0
 
 Events: ${EVENT_NAMES.map((name) => `${name} ${words(name)}`).join('; ')}.
 GPUS is a number, a list like 0,2, or all, first, last, even, odd.`;

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PoolStats } from '../amdgpu/lanes/pool.ts';
 import type { LoopLag } from '../base/loop-lag.ts';
+import { loopLagMetric, processMetrics } from '../base/process-metrics.ts';
 
 export interface SelfOptions {
   version: string;
@@ -96,46 +97,6 @@ export class SelfMetrics {
         dropped = now;
       },
     });
-    new Gauge({
-      name: 'amdgpu_exporter_event_loop_lag_seconds',
-      help: 'Lag of the event loop over the last ten seconds.',
-      labelNames: ['statistic'],
-      registers,
-      collect() {
-        const sample = options.lag.latest();
-        for (const statistic of ['mean', 'p99', 'max'] as const) {
-          if (sample !== undefined) this.set({ statistic }, sample[statistic]);
-        }
-      },
-    });
+    loopLagMetric('amdgpu_exporter_event_loop_lag_seconds', options.lag, registers);
   }
-}
-
-/** Under the names that every Prometheus client uses. prom-client's own set probes the event loop a hundred times a second. */
-function processMetrics(registers: Registry[]): void {
-  let seen = 0;
-  new Counter({
-    name: 'process_cpu_seconds_total',
-    help: 'CPU time of the main process, user and system, in seconds.',
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage();
-      const now = (user + system) / 1e6;
-      this.inc(now - seen);
-      seen = now;
-    },
-  });
-  new Gauge({
-    name: 'process_resident_memory_bytes',
-    help: 'Resident memory of the main process in bytes.',
-    registers,
-    collect() {
-      this.set(process.memoryUsage.rss());
-    },
-  });
-  new Gauge({
-    name: 'process_start_time_seconds',
-    help: 'When the main process started, in seconds since the epoch.',
-    registers,
-  }).set(Math.round(Date.now() / 1000 - process.uptime()));
 }

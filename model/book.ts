@@ -8,7 +8,8 @@ import type { OpenTrigger } from './trigger.ts';
 /** What one (policy, target) was last found to be, so that a standing suppression is told once. Not kept across restarts. */
 export interface Considered {
   reason: string;
-  since: Instant;
+  /** The occurrence that it was about: of the next one it is told again. */
+  trigger?: string;
 }
 
 /** Everything that is decided upon: the ledger's rows in memory. Changed only by applying committed changes. */
@@ -16,7 +17,10 @@ export interface Book {
   rules: RuleSet;
   /** Versions that open cases still hold, by `name@version`. */
   versions: Map<string, Policy>;
+  /** By key; those that have ended are kept for a while without their values. */
   triggers: Map<string, OpenTrigger>;
+  /** Those that are open, by `source name`. */
+  open: Map<string, Map<string, OpenTrigger>>;
   /** Open cases by id. */
   cases: Map<string, Case>;
   /** Open cases by `policy target`. */

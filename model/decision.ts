@@ -26,7 +26,6 @@ export const DECISION_REASONS = [
   'condition_false',
   'condition_unknown',
   'condition_holds',
-  'one_sample',
   'trigger_renewed',
   'trigger_closed',
   'policy_off',

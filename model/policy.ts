@@ -129,4 +129,6 @@ export interface RuleSet {
   policies: readonly Policy[];
   windows: ReadonlyMap<string, Window>;
   thresholds: ReadonlyMap<string, Threshold>;
+  /** IANA zone of `time.*`, where the files name one. */
+  zone?: string;
 }

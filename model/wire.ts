@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { REASONS } from './reading.ts';
+import { SIGNAL_KINDS, SIGNAL_OWN_VALUES, SIGNAL_PHASES, type Signal } from './signal.ts';
 import { WIRE_VERSION } from './wire-version.ts';
 
 const at = z.number().int().describe('milliseconds since the epoch');
@@ -50,3 +51,30 @@ export const stateSchema = z.object({
 });
 export type WireState = z.infer<typeof stateSchema>;
 export type WireReading = z.infer<typeof readingSchema>;
+
+const stateName = z
+  .string()
+  .regex(/^[a-z][a-z0-9_]{0,62}$/)
+  .refine((name) => !SIGNAL_OWN_VALUES.includes(name), 'is taken');
+
+/** One event of `GET /v1/signals`, and one line of a recording. */
+export const signalSchema = z.object({
+  version: z.literal(WIRE_VERSION),
+  id: z.string().min(1).max(128),
+  at,
+  kind: z.enum(SIGNAL_KINDS),
+  phase: z.enum(SIGNAL_PHASES),
+  pci: z.exactOptional(z.string().regex(/^([0-9a-f]{4,8}:[0-9a-f]{2}:[01][0-9a-f]\.[0-7]|kfd-\d+)$/)),
+  workload: z.exactOptional(z.string().min(1).max(256)),
+  value: z.number(),
+  state: z.record(stateName, z.number()),
+});
+export type WireSignal = z.infer<typeof signalSchema>;
+
+export function wireSignal(signal: Signal): WireSignal {
+  return { version: WIRE_VERSION, ...signal };
+}
+
+export function signalOfWire({ version: _, ...signal }: WireSignal): Signal {
+  return signal;
+}

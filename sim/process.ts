@@ -51,6 +51,8 @@ export interface ProcessOptions {
 
 export type SimProcess = Required<Omit<ProcessOptions, 'gpus'>> & {
   pasid: number;
+  /** It has ended and is not collected yet: a name without command line and open files. */
+  zombie?: boolean;
   gpus: (Required<Omit<GpuUse, 'engines' | 'queues'>> & {
     engines: Record<string, number>;
     queues: { id: number; kind: QueueKind; size: number }[];

@@ -5,7 +5,8 @@ export type SettingsRead = { ok: true; settings: Settings } | { ok: false; reaso
 
 /**
  * `written`: every step was taken; `settings` is what the card says afterwards, which may be something else.
- * `refused`: the driver refused a step with this errno; what stood behind it was not tried.
+ * `refused`: the driver refused a step with this errno (its name, `EINVAL`); what stood behind it was not tried. Where there is no
+ * way at all nothing is tried: file and text are empty, and errno is a word of `Impossible` (plan.ts), in lower case.
  * `unanswered`: the card did not answer in time, sleeps, or has gone: nobody knows what was written.
  */
 export type WriteResult =

@@ -1,10 +1,11 @@
 import { writeSync } from 'node:fs';
 import { Descriptors } from './files.ts';
-import { type Command, HEADER, type Item, KIND, PAGE, type ReadItem } from './protocol.ts';
+import { type Command, HEADER, KIND, PAGE, type ReadItem, steadyMs, type Work, type WriteItem } from './protocol.ts';
+import { accessOf, refuseSteps, takeSteps } from './write.ts';
 
 /**
  * A lane: the only program that opens a card's files. It does what it is told, one item after the other and synchronously,
- * because a read that hangs in the kernel must cost this process and no other.
+ * because an access that hangs in the kernel must cost this process and no other.
  */
 
 /** The pipe of answers: the descriptor after stdin, stdout, stderr and IPC. */
@@ -14,6 +15,8 @@ const DEFAULT_LIMIT = 600;
 const LONGEST = 1 << 20;
 /** After an item that took longer, the lane hears whether the rest of its batch is still wanted. ms */
 const SLOW_MS = 50;
+/** Only a lane that was started for it writes; every other one refuses, whoever asks. */
+const WRITABLE = process.argv.includes('--writable');
 
 Error.stackTraceLimit = 0; // a failing read throws at every pass, and nobody reads where
 const descriptors = new Descriptors(Number(process.env.NIGHTSHIFT_LANE_DESCRIPTORS ?? DEFAULT_LIMIT), () =>
@@ -75,27 +78,57 @@ function read(seq: number, index: number, item: ReadItem): void {
     send(seq, index, KIND.asleep, HEADER + 4, performance.now() - start);
     return;
   }
-  const keep = item.op === 'pass';
-  buffer.writeUInt32LE(files.length, HEADER);
-  let at = HEADER + 4 + 4 * files.length;
+  const end = readAll(files, HEADER, item.op === 'pass');
+  send(seq, index, KIND.read, end, performance.now() - start);
+}
+
+/** Puts the number of files, their lengths and their bytes at `base`; where that ends. */
+function readAll(files: readonly string[], base: number, keep: boolean): number {
+  let at = base + 4 + 4 * files.length;
+  room(base, at - base);
+  buffer.writeUInt32LE(files.length, base);
   for (let i = 0; i < files.length; i++) {
     room(at, LONGEST);
     const length = descriptors.read(files[i] as string, buffer, at, keep);
-    buffer.writeInt32LE(length, HEADER + 4 + 4 * i);
+    buffer.writeInt32LE(length, base + 4 + 4 * i);
     if (length > 0) at += length;
   }
-  send(seq, index, KIND.read, at, performance.now() - start);
+  return at;
 }
 
-function work(seq: number, index: number, item: Item): void {
-  if (item.op !== 'list') {
-    read(seq, index, item);
+function write(seq: number, index: number, item: WriteItem): void {
+  const start = performance.now();
+  descriptors.tick();
+  if (item.gate !== undefined && sleeps(item.gate)) {
+    send(seq, index, KIND.writeAsleep, HEADER, performance.now() - start);
     return;
   }
-  const text = Buffer.from(JSON.stringify(item.dirs.map((dir) => descriptors.list(dir, item.names === true))));
+  const { steps, until = Number.POSITIVE_INFINITY } = item;
+  const results = WRITABLE ? takeSteps(steps, () => steadyMs() < until) : refuseSteps(steps);
+  const filesAt = HEADER + 4 + 4 * results.length;
+  room(HEADER, filesAt - HEADER);
+  buffer.writeUInt32LE(results.length, HEADER);
+  for (let i = 0; i < results.length; i++) buffer.writeInt32LE(results[i] as number, HEADER + 4 + 4 * i);
+  const end = readAll(item.readBack, filesAt, false);
+  send(seq, index, KIND.write, end, performance.now() - start);
+}
+
+function sendJson(seq: number, index: number, kind: number, value: unknown): void {
+  const text = Buffer.from(JSON.stringify(value));
   room(HEADER, text.length);
   text.copy(buffer, HEADER);
-  send(seq, index, KIND.list, HEADER + text.length, 0);
+  send(seq, index, kind, HEADER + text.length, 0);
+}
+
+function work(seq: number, index: number, item: Work): void {
+  if (item.op === 'write') write(seq, index, item);
+  else if (item.op === 'access') {
+    const files = item.files.map((path) => accessOf(path, WRITABLE));
+    sendJson(seq, index, KIND.access, files);
+  } else if (item.op === 'list') {
+    const dirs = item.dirs.map((dir) => descriptors.list(dir, item.names === true));
+    sendJson(seq, index, KIND.list, dirs);
+  } else read(seq, index, item);
 }
 
 type BatchCommand = Extract<Command, { op: 'batch' }>;
@@ -105,7 +138,7 @@ function run(command: BatchCommand, from: number): void {
   const { seq, items } = command;
   for (let index = from; index < items.length && seq > dropped; index++) {
     const start = performance.now();
-    work(seq, index, items[index] as Item);
+    work(seq, index, items[index] as Work);
     if (performance.now() - start < SLOW_MS) continue;
     // Twice: what came meanwhile is taken from the channel between the two.
     setImmediate(() => setImmediate(() => run(command, index + 1)));

@@ -1,7 +1,17 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { type Answer, type Command, HEADER, type Item, KIND, parseReadPayload } from './protocol.ts';
+import {
+  type Answer,
+  type Command,
+  HEADER,
+  KIND,
+  parseReadPayload,
+  parseWritePayload,
+  steadyMs,
+  type Work,
+  type WriteAnswer,
+} from './protocol.ts';
 
 /** Node 20 cannot run TypeScript: when we run from sources (tests), the lane is the built one. */
 function childModule(): string {
@@ -14,8 +24,10 @@ function childModule(): string {
 const V8_FLAGS = ['--max-semi-space-size=1', '--max-old-space-size=64', '--single-threaded-gc'];
 
 export interface Batch {
-  items: readonly Item[];
-  onAnswer(index: number, answer: Answer): void;
+  items: readonly Work[];
+  /** Milliseconds left when the batch is begun: what writes takes no step beyond them, whatever held it up. */
+  left?(): number;
+  onAnswer(index: number, answer: Answer | WriteAnswer): void;
   onDone(): void;
   /** The process ended before it had answered all. */
   onLost(): void;
@@ -35,8 +47,9 @@ export class Lane {
   #lost = false;
   #started = false;
 
-  constructor() {
-    this.#child = fork(childModule(), [], {
+  /** `writable`: takes write items too; else they are refused with EROFS. */
+  constructor({ writable = false }: { writable?: boolean } = {}) {
+    this.#child = fork(childModule(), writable ? ['--writable'] : [], {
       execArgv: V8_FLAGS,
       stdio: ['ignore', 'ignore', 'inherit', 'ipc', 'pipe'],
     });
@@ -133,7 +146,7 @@ export class Lane {
     }
     this.#seq += 1;
     this.#current = { seq: this.#seq, batch, answered: 0, wanted: batch.items.length };
-    this.#send({ op: 'batch', seq: this.#seq, items: batch.items.map((item) => this.#withoutKnownFiles(item)) });
+    this.#send({ op: 'batch', seq: this.#seq, items: batch.items.map((item) => this.#sendable(item, batch)) });
   }
 
   #send(command: Command): void {
@@ -142,9 +155,10 @@ export class Lane {
     });
   }
 
-  /** A lane that knows a plan is told its name only. */
-  #withoutKnownFiles(item: Item): Item {
-    if (item.op === 'list' || item.plan === undefined) return item;
+  /** A lane that knows a plan is told its name only; a write is told when its time is over. */
+  #sendable(item: Work, batch: Batch): Work {
+    if (item.op === 'write') return batch.left === undefined ? item : { ...item, until: steadyMs() + batch.left() };
+    if (item.op === 'list' || item.op === 'access' || item.plan === undefined) return item;
     if (!this.#plans.has(item.plan)) {
       this.#plans.add(item.plan);
       return item;
@@ -199,14 +213,18 @@ export class Lane {
 /** What the pool needs of a lane; tests have their own. */
 export type LaneFace = Pick<Lane, keyof Lane>;
 
-function parseAnswer(frame: Buffer): Answer {
+function parseAnswer(frame: Buffer): Answer | WriteAnswer {
   const kind = frame.readUInt32LE(12);
   const payload = frame.subarray(HEADER);
+  const milliseconds = frame.readDoubleLE(16);
   if (kind === KIND.list) return { op: 'list', dirs: JSON.parse(payload.toString('utf8')) };
+  if (kind === KIND.access) return { op: 'access', files: JSON.parse(payload.toString('utf8')) };
+  if (kind === KIND.write) return { op: 'write', asleep: false, ...parseWritePayload(payload), milliseconds };
+  if (kind === KIND.writeAsleep) return { op: 'write', asleep: true, steps: [], files: [], milliseconds };
   return {
     op: 'read',
     asleep: kind === KIND.asleep,
     files: parseReadPayload(payload),
-    milliseconds: frame.readDoubleLE(16),
+    milliseconds,
   };
 }

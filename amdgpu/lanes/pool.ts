@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts';
 import { type Batch, Lane, type LaneFace } from './lane.ts';
-import type { Answer, Item } from './protocol.ts';
+import type { Answer, Item, Work, WriteAnswer, WriteItem } from './protocol.ts';
 
 /** Work on one card (or on `node`, or on the process files): who it belongs to decides which lane does it. */
 export interface Task {
@@ -10,7 +10,10 @@ export interface Task {
 }
 
 /** `timeout`: no answer before the deadline. `lost`: the lane process ended. */
-export type Outcome = Answer | { op: 'timeout' } | { op: 'lost' };
+export type Outcome = Answer | NoAnswer;
+/** `timeout` or `lost` of a write: nobody knows how much of it was done. */
+export type WriteOutcome = WriteAnswer | NoAnswer;
+type NoAnswer = { op: 'timeout' } | { op: 'lost' };
 
 export interface PoolOptions {
   clock: Clock;
@@ -22,6 +25,11 @@ export interface PoolOptions {
   makeLane?: () => LaneFace;
   /** Owners that always get a lane of their own, because their work is long by nature. */
   apart?: readonly string[];
+  /**
+   * Lanes may write. Such a pool is impatient (a card that hangs must not keep another from being throttled): it leaves a lane
+   * with its card after 50 ms, and keeps a spare lane started for the others.
+   */
+  writable?: boolean;
 }
 
 export interface PoolStats {
@@ -35,10 +43,12 @@ export interface PoolStats {
 /** Owners whose work is long by nature: the process files, and a file whose read takes a second. */
 export const APART: readonly string[] = ['proc', 'pcie_bw'];
 
-/** Answers in a row, each within a quarter of the deadline, after which a card goes back to the shared lane. */
+/** Answers in a row, each within half of the time after which a lane is left, upon which a card goes back to the shared lane. */
 const QUICK_ANSWERS = 5;
 
 const GRACE_MS = 20;
+/** How long one item holds up the cards behind it where lanes write, ms. */
+const IMPATIENT_MS = 50;
 
 /** A lane process that ends at an item gets one more try with it. */
 const TRIES = 2;
@@ -50,7 +60,11 @@ interface Own {
   overdue: boolean;
 }
 
-type Settle = (index: number, outcome: Outcome) => void;
+interface AnyTask {
+  owner: string;
+  item: Work;
+}
+type Settle = (index: number, outcome: Outcome | WriteAnswer) => void;
 /**
  * `stuck`: the item at work has not answered; `over` resolves when it does, or when its lane ends. `late`: not even begun in
  * time. `moved`: the lane was left with another item.
@@ -71,29 +85,41 @@ export class LanePool {
   readonly #options: PoolOptions;
   readonly #own = new Map<string, Own>();
   readonly #makeLane: () => LaneFace;
+  /** Item time on the shared lane after which it is left. */
+  readonly #slowMs: number;
   #shared: LaneFace | undefined;
+  #spare: LaneFace | undefined;
   #splits = 0;
   #closed = false;
 
   constructor(options: PoolOptions) {
     this.#options = options;
-    this.#makeLane = options.makeLane ?? (() => new Lane());
+    const { writable = false, itemDeadline } = options;
+    this.#makeLane = options.makeLane ?? (() => new Lane({ writable }));
+    this.#slowMs = Math.min(itemDeadline / 2, writable ? IMPATIENT_MS : Number.POSITIVE_INFINITY);
   }
 
   get stats(): PoolStats {
     const stuck = [...this.#own].filter(([, own]) => isStuck(own)).map(([owner]) => owner);
-    return { lanes: this.#own.size + (this.#shared === undefined ? 0 : 1), stuck, splits: this.#splits };
+    return { lanes: this.#lanes().length, stuck, splits: this.#splits };
   }
 
   pids(): number[] {
-    const lanes = [...this.#own.values()].map((own) => own.lane);
-    if (this.#shared !== undefined) lanes.push(this.#shared);
-    return lanes.map((lane) => lane.pid).filter((pid) => pid !== undefined);
+    return this.#lanes()
+      .map((lane) => lane.pid)
+      .filter((pid) => pid !== undefined);
   }
 
-  /** Starts the shared lane before it is needed. */
+  #lanes(): LaneFace[] {
+    const owned = [...this.#own.values()].map((own) => own.lane);
+    return [...owned, this.#shared, this.#spare].filter((lane) => lane !== undefined);
+  }
+
+  /** Starts the shared lane before it is needed, and the spare one where there is one. */
   warm(): void {
-    if (!this.#closed) this.#sharedLane();
+    if (this.#closed) return;
+    this.#sharedLane();
+    if (this.#options.writable && this.#spare === undefined) this.#spare = this.#makeLane();
   }
 
   /**
@@ -107,7 +133,7 @@ export class LanePool {
   ): Promise<Outcome[]> {
     const outcomes: (Outcome | undefined)[] = new Array(tasks.length).fill(undefined);
     const settle: Settle = (index, outcome) => {
-      if (outcomes[index] !== undefined) return;
+      if (outcomes[index] !== undefined || outcome.op === 'write') return;
       outcomes[index] = outcome;
       onOutcome?.(index, outcome);
     };
@@ -126,6 +152,39 @@ export class LanePool {
     return outcomes as Outcome[];
   }
 
+  /**
+   * Does one write, in order with all other work on this owner, and resolves within `deadline` ms. It is sent once: a lane that
+   * ends at it is not replaced for it, and no step of it is begun after the deadline. Where its owner's lane is stuck, nothing is
+   * sent at all.
+   */
+  async write(owner: string, item: WriteItem, deadline: number): Promise<WriteOutcome> {
+    const end = this.#options.clock.monotonic() + deadline;
+    const answer: { known?: WriteAnswer } = {};
+    const settle: Settle = (_, outcome) => {
+      if (outcome.op === 'write') answer.known = outcome;
+    };
+    while (!this.#closed) {
+      const own = this.#hasOwn(owner) ? this.#ownLane(owner) : undefined;
+      if (own !== undefined && isStuck(own)) break;
+      const lane = own?.lane ?? this.#sharedLane();
+      const perItem = own === undefined ? this.#patience(end) : Number.POSITIVE_INFINITY;
+      const left = await this.#attempt(lane, [{ owner, item }], [0], end, perItem, settle);
+      // Handed back unsent, because the lane was left with another card.
+      if (left.kind === 'moved') continue;
+      if (left.kind === 'lost') return { op: 'lost' };
+      if (left.kind === 'stuck') {
+        if (own === undefined) this.#leave(lane, owner);
+        else {
+          own.overdue = true;
+          lane.leaveWith(owner);
+        }
+        await this.#isOver(left.over, end);
+      }
+      break;
+    }
+    return answer.known ?? { op: 'timeout' };
+  }
+
   /** Drops a plan everywhere, so that its descriptors are closed. */
   forget(plan: string): void {
     this.#shared?.forget(plan);
@@ -140,10 +199,10 @@ export class LanePool {
 
   close(): void {
     this.#closed = true;
-    this.#shared?.kill();
-    for (const own of this.#own.values()) own.lane.kill();
+    for (const lane of this.#lanes()) lane.kill();
     this.#own.clear();
     this.#shared = undefined;
+    this.#spare = undefined;
   }
 
   #hasOwn(owner: string): boolean {
@@ -155,7 +214,10 @@ export class LanePool {
   }
 
   #sharedLane(): LaneFace {
-    if (this.#shared === undefined || this.#shared.lost) this.#shared = this.#makeLane();
+    if (this.#shared !== undefined && !this.#shared.lost) return this.#shared;
+    const spare = this.#spare;
+    this.#spare = undefined;
+    this.#shared = spare === undefined || spare.lost ? this.#makeLane() : spare;
     return this.#shared;
   }
 
@@ -167,6 +229,11 @@ export class LanePool {
     return own;
   }
 
+  /** Little of the time that is left for one item: a fresh lane has to start, and the others want some of it. */
+  #patience(end: number): number {
+    return Math.min(this.#slowMs, (end - this.#options.clock.monotonic()) / 4);
+  }
+
   /** Goes through the shared items; at each one that is slow, leaves the lane with its owner and goes on with a fresh lane. */
   async #runShared(tasks: readonly Task[], indices: readonly number[], end: number, settle: Settle): Promise<void> {
     const { clock, itemDeadline } = this.#options;
@@ -176,8 +243,7 @@ export class LanePool {
     let losses = 0;
     while (rest.length > 0 && !this.#closed) {
       const lane = this.#sharedLane();
-      // Little of the time that is left for one item: a fresh lane has to start, and the others want some of it.
-      const perItem = Math.min(itemDeadline / 2, (end - clock.monotonic()) / 4);
+      const perItem = this.#patience(end);
       const left = await this.#attempt(lane, tasks, rest, end, perItem, settle);
       if (left.kind === 'done') {
         rest = [];
@@ -219,17 +285,22 @@ export class LanePool {
     end: number,
     settle: Settle,
   ): Promise<void> {
+    const isOver = await this.#isOver(over, until);
+    const rest = indices.slice(1);
+    if (isOver && rest.length > 0) await this.#runApart(owner, tasks, rest, end, settle);
+    for (const i of indices) settle(i, { op: 'timeout' });
+  }
+
+  /** False where it is not over until then. */
+  #isOver(over: Promise<void>, until: number): Promise<boolean> {
     const { clock } = this.#options;
-    const isOver = await new Promise<boolean>((resolve) => {
+    return new Promise((resolve) => {
       const timer = clock.timer(Math.max(0, until - clock.monotonic()), () => resolve(false));
       void over.then(() => {
         timer.stop();
         resolve(true);
       });
     });
-    const rest = indices.slice(1);
-    if (isOver && rest.length > 0) await this.#runApart(owner, tasks, rest, end, settle);
-    for (const i of indices) settle(i, { op: 'timeout' });
   }
 
   #leave(lane: LaneFace, owner: string): void {
@@ -247,7 +318,7 @@ export class LanePool {
     end: number,
     settle: Settle,
   ): Promise<void> {
-    const { clock, itemDeadline } = this.#options;
+    const { clock } = this.#options;
     let rest = indices;
     for (let tries = 0; tries < TRIES && rest.length > 0 && !this.#closed; tries++) {
       const own = this.#ownLane(owner);
@@ -262,7 +333,7 @@ export class LanePool {
       }
       own.overdue = left.kind !== 'done';
       if (left.kind === 'stuck') own.lane.leaveWith(owner);
-      own.quick = left.kind === 'done' && clock.monotonic() - start < itemDeadline / 4 ? own.quick + 1 : 0;
+      own.quick = left.kind === 'done' && clock.monotonic() - start < this.#slowMs / 2 ? own.quick + 1 : 0;
       if (own.quick >= QUICK_ANSWERS && !own.lane.busy && !this.#isApart(owner)) this.dismiss(owner);
       break;
     }
@@ -272,7 +343,7 @@ export class LanePool {
   /** Submits one batch and waits until it is done, until one item takes too long, or until the end. */
   #attempt(
     lane: LaneFace,
-    tasks: readonly Task[],
+    tasks: readonly AnyTask[],
     indices: readonly number[],
     end: number,
     itemDeadline: number,
@@ -313,7 +384,8 @@ export class LanePool {
         finish(begun ? { kind: 'stuck', at: answered, over } : { kind: 'late' });
       });
       const batch: Batch = {
-        items: indices.map((i) => (tasks[i] as Task).item),
+        items: indices.map((i) => (tasks[i] as AnyTask).item),
+        left: () => end - clock.monotonic(),
         onAnswer: (index, answer) => {
           answered = index + 1;
           settle(indices[index] as number, answer);

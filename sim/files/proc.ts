@@ -24,11 +24,13 @@ export function procFiles(node: NodeDescription, files: Files): void {
 function processFiles(node: NodeDescription, process: SimProcess, dir: Directory): void {
   const { pid, parent, comm, uid, gid } = process;
   dir.line('comm', comm);
-  dir.raw('cmdline', process.cmdline.map((word) => `${word}\0`).join(''));
+  // What ended has no memory any more, and with it no words and no files.
+  const { zombie = false } = process;
+  dir.raw('cmdline', zombie ? '' : process.cmdline.map((word) => `${word}\0`).join(''));
   dir.line('cgroup', `0::${process.cgroup}`);
   dir.raw(
     'environ',
-    Object.entries(process.environ)
+    Object.entries(zombie ? {} : process.environ)
       .map(([key, value]) => `${key}=${value}\0`)
       .join(''),
     ROOT_ONLY,
@@ -37,19 +39,19 @@ function processFiles(node: NodeDescription, process: SimProcess, dir: Directory
   const ids = (id: number): string => [id, id, id, id].join('\t');
   dir.raw(
     'status',
-    `Name:\t${comm}\nUmask:\t0022\nState:\tR (running)\nTgid:\t${pid}\nNgid:\t0\nPid:\t${pid}\nPPid:\t${parent}\nTracerPid:\t0\n` +
+    `Name:\t${comm}\nUmask:\t0022\nState:\t${zombie ? 'Z (zombie)' : 'R (running)'}\nTgid:\t${pid}\nNgid:\t0\nPid:\t${pid}\nPPid:\t${parent}\nTracerPid:\t0\n` +
       `Uid:\t${ids(uid)}\nGid:\t${ids(gid)}\nThreads:\t8\nNSpid:\t${pid}\n`,
   );
-  descriptors(node, process, dir);
+  if (!zombie) descriptors(node, process, dir);
 }
 
 /** Fields 3 to 52; the start, field 22, counts ticks since the node started. */
-function statLine(node: NodeDescription, { pid, parent, comm, age }: SimProcess): string {
+function statLine(node: NodeDescription, { pid, parent, comm, age, zombie = false }: SimProcess): string {
   const fields = Array.from({ length: 50 }, () => 0) as (number | string)[];
   const set = (field: number, value: number | string): void => {
     fields[field - 3] = value;
   };
-  set(3, 'R');
+  set(3, zombie ? 'Z' : 'R');
   set(4, parent);
   set(5, pid);
   set(6, pid);

@@ -1,10 +1,10 @@
 import { hiveOf, linkBandwidth, neighbour } from '../files/fabric.ts';
 import { MODELS } from '../models.ts';
-import { type JobProcess, jobProcesses } from '../scenario/jobs.ts';
-import { type LayerDemand, MEMORY_OF_BUSY, type ScenarioRun, sum } from '../scenario/run.ts';
+import { type LayerDemand, MEMORY_OF_BUSY, sum } from '../scenario/run.ts';
 import type { Amount } from '../scenario.ts';
 import type { Gpu, NodeDescription } from '../tree.ts';
 import type { Load } from './contracts.ts';
+import type { Jobs, LiveJob } from './jobs.ts';
 import type { World } from './world.ts';
 
 /** From what a scenario or a hand asks of the GPUs to loads in bytes, and to what the processes show of them. */
@@ -72,34 +72,32 @@ export function amountsOf(demands: readonly LayerDemand[], gpus: number): Amount
 /** Lets the processes show what their GPUs do: memory by layer, copy time, occupancy, age. */
 export class Processes {
   readonly #node: NodeDescription;
-  readonly #jobs: readonly JobProcess[];
+  readonly #jobs: Jobs;
 
-  constructor(node: NodeDescription, run: ScenarioRun | undefined) {
+  constructor(node: NodeDescription, jobs: Jobs) {
     this.#node = node;
-    this.#jobs = run ? jobProcesses(run.scenario, node.gpus.length) : [];
+    this.#jobs = jobs;
   }
 
   move(world: World, demands: readonly LayerDemand[], loads: ReadonlyMap<number, Load>, seconds: number): void {
     for (const process of this.#node.processes) {
       process.age += seconds;
-      const job = this.#jobs.find(({ pid }) => pid === process.pid);
-      const demand = job && demands.find(({ index, gpu }) => index === job.layer && gpu === job.gpu);
+      const job = this.#jobs.of(process.pid);
+      const busy = job === undefined || isBusy(job, demands);
       for (const use of process.gpus) {
         const gpu = this.#node.gpus[use.gpu];
         if (!gpu) continue;
-        const share = loads.get(use.gpu)?.gfx ?? 0;
-        if (demand) use.vram = this.#vram(world, gpu, demand.amount.vram ?? 0);
+        const share = busy ? (loads.get(use.gpu)?.gfx ?? 0) : 0;
+        if (job) use.vram = this.#vram(world, gpu, job.granted);
         use.sdma += Math.round(share * COPY_SHARE * seconds * 1e6);
-        const works = use.vram > 0 && (demand === undefined || (demand.amount.busy ?? 0) > 0);
-        use.cuOccupancy = works ? this.#occupancy(gpu, use.partition, share) : 0;
+        use.cuOccupancy = use.vram > 0 ? this.#occupancy(gpu, use.partition, share) : 0;
       }
     }
   }
 
-  #vram(world: World, gpu: Gpu, share: number): number {
+  #vram(world: World, gpu: Gpu, bytes: number): number {
     const health = world.health(gpu.index);
     if (health !== 'ok' && health !== 'hung') return 0;
-    const bytes = share * MODELS[this.#node.model].vram;
     return Math.floor(bytes / gpu.partitions.length / PIECE) * PIECE;
   }
 
@@ -109,3 +107,6 @@ export class Processes {
     return Math.round(cusPerXcc * share) * (gpu.partitions[partition]?.xccs.length ?? 0);
   }
 }
+
+const isBusy = ({ layer, gpu }: LiveJob, demands: readonly LayerDemand[]): boolean =>
+  (demands.find((demand) => demand.index === layer && demand.gpu === gpu)?.amount.busy ?? 0) > 0;

@@ -1,5 +1,5 @@
 import { devicePath } from '../files/paths.ts';
-import { type Entry, renderNode } from '../tree.ts';
+import { type Entry, type NodeDescription, renderNode } from '../tree.ts';
 import type { LiveFiles } from './files.ts';
 import type { Life } from './life.ts';
 import { fastFiles, processFiles, silence, slowFiles } from './moving.ts';
@@ -17,7 +17,7 @@ export class Drawing {
   #structure: string;
   #gone = '';
 
-  /** `relayed`: hung GPUs are somebody else's to show. */
+  /** `relayed`: GPUs that do not answer are somebody else's to show. */
   constructor(life: Life, files: LiveFiles, relayed: boolean) {
     this.#life = life;
     this.#files = files;
@@ -63,14 +63,16 @@ export class Drawing {
     this.#life.changed = true;
   }
 
+  /** In a plain folder nobody can be refused a read: what the firmware must answer is there and empty. */
   #isSilent(gpu: number): boolean {
-    return this.#life.world.hung.has(gpu) && !this.#relayed;
+    const health = this.#life.world.health(gpu);
+    return (health === 'hung' || health === 'resetting') && !this.#relayed;
   }
 
   /** Changes with whatever makes files come or go. */
   #structureNow(): string {
     const { node, world } = this.#life;
-    return `${node.generation}/${goneOf(world.gone)}/${node.processes.map(({ pid }) => pid).join()}`;
+    return `${node.generation}/${goneOf(world.gone)}/${node.processes.map(processKey).join()}`;
   }
 
   #watch(tree: ReadonlyMap<string, Entry>): void {
@@ -84,4 +86,6 @@ export class Drawing {
   }
 }
 
+const processKey = ({ pid, kfd, zombie = false }: NodeDescription['processes'][number]): string =>
+  `${pid}${kfd ? 'k' : ''}${zombie ? 'z' : ''}`;
 const goneOf = (gone: ReadonlySet<number>): string => [...gone].sort().join();

@@ -2,13 +2,16 @@ import { type Random, random } from '../random.ts';
 import { type LayerDemand, ScenarioRun } from '../scenario/run.ts';
 import type { Amount, Scenario, SimEvent } from '../scenario.ts';
 import type { NodeDescription } from '../tree.ts';
+import type { StartWorker } from './children.ts';
 import { DRIVER, type Driver, type Load, PHYSICS, type StepNode, type WriteResult } from './contracts.ts';
 import { amountsOf, loadsOf, Processes, presentAmounts } from './demand.ts';
+import { InferenceServers } from './inference.ts';
+import { Jobs } from './jobs.ts';
 import { TimeLapse } from './lapse.ts';
 import { asksFirmware } from './moving.ts';
 import { carryOut } from './through-driver.ts';
 import { type Summary, summary } from './truth.ts';
-import { isDriverEvent, World } from './world.ts';
+import { isDriverEvent, isJobEvent, type JobEvent, World } from './world.ts';
 
 /** What lives in a node: scenario, loads, physics, driver, each in its turn. It knows no clock and no files. */
 
@@ -19,6 +22,8 @@ export interface LifeOptions {
   scenario: Scenario | undefined;
   step?: StepNode | undefined;
   driver?: Driver | undefined;
+  startWorker?: StartWorker | undefined;
+  realJobs?: boolean | undefined;
   /** Is told what happens, when it happens. */
   tell: (event: string, more: Readonly<Record<string, unknown>>) => void;
 }
@@ -32,6 +37,8 @@ export class Life {
   readonly node: NodeDescription;
   readonly world: World;
   readonly run: ScenarioRun | undefined;
+  readonly jobs: Jobs;
+  readonly inference: InferenceServers;
   /** Seconds since the start: of the node's life, and of the time in which it is read. */
   lived = 0;
   passed = 0;
@@ -50,9 +57,13 @@ export class Life {
   readonly #midnight: number;
   readonly #startEnergy: number[];
   #loads: Map<number, Load> = new Map();
+  /** What the layers ask for, and what comes of it where jobs end, save or wait. */
+  #asked: readonly LayerDemand[] = [];
   #demands: LayerDemand[] = [];
+  #rounds = 0;
 
-  constructor({ node, seed, speed, scenario, step = PHYSICS, driver = DRIVER, tell }: LifeOptions) {
+  constructor(options: LifeOptions) {
+    const { node, seed, speed, scenario, step = PHYSICS, driver = DRIVER, tell } = options;
     this.node = node;
     this.#speed = speed;
     this.#step = step;
@@ -61,7 +72,9 @@ export class Life {
     this.#draw = random(seed, 'life');
     this.run = scenario && new ScenarioRun(scenario, node.gpus.length, seed);
     this.world = new World(node, scenario?.ambient ?? ROOM_C);
-    this.#processes = new Processes(node, this.run);
+    this.jobs = new Jobs(options);
+    this.inference = new InferenceServers(node, this.jobs, seed, tell);
+    this.#processes = new Processes(node, this.jobs);
     this.#lapse = new TimeLapse(node, speed);
     this.#own = presentAmounts(node);
     this.#bootUptime = node.boot.uptime;
@@ -87,11 +100,15 @@ export class Life {
       }
     });
     this.#processes.move(this.world, this.#demands, this.#loads, seconds);
+    this.inference.advance(this.passed, this.#asked, this.world);
+    this.jobs.settle();
+    this.changed ||= this.jobs.changed;
+    this.jobs.changed = false;
   }
 
   #liveStep(dt: number): void {
     this.lived += dt;
-    this.world.advance(dt);
+    if (this.world.advance(dt)) this.changed = true;
     this.settle(dt);
     this.#step(this.node, this.#loads, this.world, dt, this.#draw);
   }
@@ -103,12 +120,15 @@ export class Life {
       const { events, restarted } = run.advance(dt);
       if (restarted) {
         world.restart(run.scenario.ambient);
+        this.#rounds += 1;
+        this.jobs.begin(this.#rounds);
         this.changed = true;
         this.#tell('scenario begins anew', {});
       }
       for (const event of events) this.apply(event, 'scenario');
       const { demands, edges } = run.demands();
-      this.#demands = demands;
+      this.#asked = demands;
+      this.#demands = this.jobs.advance(this.inference.leave(demands), dt, run.t, world);
       for (const { phase, name, ...more } of edges) this.#tell(`${name} ${phase}`, more);
     }
     const amounts = run ? amountsOf(this.#demands, this.node.gpus.length) : this.#own;
@@ -118,13 +138,23 @@ export class Life {
 
   /** One sentence about what it did. */
   apply(event: SimEvent, by: 'hand' | 'scenario'): string {
-    const { world, run } = this;
-    const means = { world, driver: this.#driver, scenario: run?.scenario };
-    const said = isDriverEvent(event) ? this.#lapse.run(this.node, () => carryOut(event, means)) : world.apply(event);
+    const { world } = this;
+    const means = { world, driver: this.#driver, jobs: this.jobs };
+    const said = isDriverEvent(event)
+      ? this.#lapse.run(this.node, () => carryOut(event, means))
+      : isJobEvent(event)
+        ? this.#toJobs(event)
+        : world.apply(event);
     const { event: name, ...more } = event;
     this.#tell(name, { by, ...more, said });
     this.changed = true;
     return said;
+  }
+
+  #toJobs(event: JobEvent): string {
+    return event.event === 'signal'
+      ? this.jobs.signal(event.gpus, event.signal, event.class)
+      : this.jobs.restart(event.gpus, event.class);
   }
 
   /** What the driver says to one write. Firmware that no longer answers makes it an I/O error. */
@@ -157,6 +187,7 @@ export class Life {
       energy: (gpu) => this.#lapse.energy(node, gpu) - (this.#startEnergy[gpu] ?? 0),
       health: (gpu) => world.health(gpu),
       ambient: world.ambient,
+      inference: this.inference.all.map((server) => server.state()),
     });
   }
 }

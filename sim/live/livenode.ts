@@ -2,10 +2,13 @@ import type { Clock, Stoppable } from '../../base/clock.ts';
 import { environmentError, errnoOf, toError } from '../../base/errors.ts';
 import { parseEvent, type Scenario } from '../scenario.ts';
 import { claimDirectory, type NodeDescription, writeTree } from '../tree.ts';
+import type { StartWorker } from './children.ts';
 import type { Driver, StepNode, WriteResult } from './contracts.ts';
 import { Controls } from './controls.ts';
 import { Drawing } from './drawing.ts';
 import { LiveFiles } from './files.ts';
+import type { InferenceServer } from './inference.ts';
+import { jobFailed } from './jobs.ts';
 import { Life } from './life.ts';
 import { checkFolder, leaveFolder, takeFolder } from './owner.ts';
 import { Truth } from './truth.ts';
@@ -33,8 +36,14 @@ export interface LiveNodeOptions {
   onFail?: (error: Error) => void;
   step?: StepNode;
   driver?: Driver;
+  /** Every batch job is a real process; a scenario may ask so for single ones. */
+  realJobs?: boolean;
+  /** Makes them. Default: none are made, and all jobs are files alone. */
+  startWorker?: StartWorker;
 }
 
+/** Time that real processes may take to come up, ms. */
+const UP_MS = 20_000;
 /** A machine that slept does not make up for it, seconds. */
 const LONGEST_GAP = 2;
 
@@ -65,7 +74,7 @@ export class LiveNode {
 
   /** Throws RangeError for a `speed` or `hz` that cannot be. */
   constructor(options: LiveNodeOptions) {
-    const { dir, node, clock, seed = 1, speed = 1, hz = 10, scenario, step, driver } = options;
+    const { dir, node, clock, seed = 1, speed = 1, hz = 10, scenario, step, driver, realJobs, startWorker } = options;
     if (!(speed > 0 && speed <= 3600)) throw new RangeError(`speed must be above 0 and at most 3600, not ${speed}`);
     if (!(hz >= 1 && hz <= 100)) throw new RangeError(`hz must be from 1 to 100, not ${hz}`);
     this.#options = options;
@@ -75,7 +84,7 @@ export class LiveNode {
     this.#hz = hz;
     const tell = (event: string, more: Readonly<Record<string, unknown>>): void =>
       this.#truth?.event(this.#now(), event, more);
-    this.#life = new Life({ node, seed, speed, scenario, step, driver, tell });
+    this.#life = new Life({ node, seed, speed, scenario, step, driver, realJobs, startWorker, tell });
   }
 
   /** What really happened; whole in DIR/truth.jsonl. */
@@ -114,10 +123,38 @@ export class LiveNode {
       timer: this.#clock.every(1000 / this.#hz, () => this.#tick(), { keepAlive: true }),
     };
     this.#last = this.#clock.monotonic();
+    this.#life.jobs.start();
   }
 
-  /** The tree stays as it is then. */
+  /** Resolves when the real processes of its jobs are up. Rejects with SIMULATION_JOB_FAILED. */
+  async ready(): Promise<void> {
+    const late = (): Error => jobFailed(`did not come up within ${UP_MS / 1000} s`);
+    let limit: Stoppable | undefined;
+    const over = new Promise<never>((_, reject) => {
+      limit = this.#clock.timer(UP_MS, () => reject(late()), { keepAlive: true });
+    });
+    try {
+      await Promise.race([this.#life.jobs.ready(), over]);
+    } finally {
+      limit?.stop();
+    }
+    this.#draw(true);
+  }
+
+  /** Its inference servers, each of which can be asked. */
+  get inference(): readonly InferenceServer[] {
+    return this.#life.inference.all;
+  }
+
+  /** Seconds that it has been read, also between two updates: the time in which its inference servers live. */
+  get passed(): number {
+    if (this.#running === undefined) return this.#life.passed;
+    return this.#life.passed + Math.min(LONGEST_GAP, (this.#clock.monotonic() - this.#last) / 1000);
+  }
+
+  /** The tree stays as it is then; real processes end. */
   stop(): void {
+    this.#life.jobs.stop();
     const running = this.#running;
     this.#running = undefined;
     running?.timer.stop();

@@ -66,7 +66,7 @@ export function asksFirmware(gpu: Gpu, path: string): boolean {
   return path.startsWith(device) && SILENT.test(path.slice(device.length));
 }
 
-/** A GPU whose firmware no longer answers, as it was seen on a real one: these files are there, and reading them gives nothing. */
+/** A GPU whose firmware does not answer, as it was seen on a real one: these files are there, and reading them gives nothing. */
 export function silence(gpu: Gpu, files: Files): void {
   for (const [path, entry] of files)
     if (!('link' in entry) && asksFirmware(gpu, path)) files.set(path, { ...entry, content: '' });

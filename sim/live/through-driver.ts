@@ -1,15 +1,13 @@
 import { devicePath, hwmonPath } from '../files/paths.ts';
-import { describeProcesses } from '../process.ts';
-import { describeJobs } from '../scenario/jobs.ts';
-import { type Scenario, selected } from '../scenario.ts';
-import type { NodeDescription } from '../tree.ts';
+import { selected } from '../scenario.ts';
 import type { Driver } from './contracts.ts';
+import type { Jobs } from './jobs.ts';
 import type { DriverEvent, World } from './world.ts';
 
 export interface Means {
   world: World;
   driver: Driver;
-  scenario: Scenario | undefined;
+  jobs: Jobs;
 }
 
 /** Events that go through the driver, as an administrator or another program would cause them. One sentence about the outcome. */
@@ -40,8 +38,8 @@ function foreignCap(gpu: number, watts: number, { world: { node }, driver }: Mea
   return `power1_cap of GPU ${gpu}: ${result.ok ? `${watts} W` : result.errno}`;
 }
 
-/** No process may have /dev/kfd open, so the jobs end first and are started again on the new partitions. */
-function repartition(gpus: readonly number[], mode: string, { world: { node }, driver, scenario }: Means): string {
+/** No process may have /dev/kfd open, so the jobs let go of it first and take up their work again on the new partitions. */
+function repartition(gpus: readonly number[], mode: string, { world: { node }, driver, jobs }: Means): string {
   const before = node.processes;
   node.processes = before.filter((process) => !process.kfd);
   const outcomes = gpus.map((gpu) => {
@@ -50,24 +48,9 @@ function repartition(gpus: readonly number[], mode: string, { world: { node }, d
     const result = driver.writeFile(node, `${devicePath(target)}/current_compute_partition`, `${mode.toUpperCase()}\n`);
     return `GPU ${gpu}: ${result.ok ? mode : result.errno}`;
   });
-  const clients = node.processes;
-  node.processes = [...restarted(node, before, scenario), ...clients];
-  return outcomes.join(', ');
-}
-
-function restarted(
-  node: NodeDescription,
-  before: NodeDescription['processes'],
-  scenario: Scenario | undefined,
-): NodeDescription['processes'] {
-  if (scenario) {
-    const partition = node.gpus[0]?.compute;
-    const jobs = describeProcesses(describeJobs(scenario, { model: node.model, gpus: node.gpus.length, partition }));
-    for (const job of jobs) job.gpus = job.gpus.filter((use) => node.gpus[use.gpu]?.partitions[use.partition]);
-    return jobs;
-  }
-  const kept = before.filter((process) => process.kfd);
-  for (const process of kept)
+  for (const process of before)
     process.gpus = process.gpus.filter((use) => node.gpus[use.gpu]?.partitions[use.partition]);
-  return kept;
+  node.processes = before;
+  jobs.relaid();
+  return outcomes.join(', ');
 }

@@ -35,16 +35,19 @@ export async function startNodeRelay(live: LiveNode, socket: string, failed: (er
       told.set(gpu.index, health);
       const patterns = ASKS_FIRMWARE.map((pattern) => `${devicePath(gpu)}/${pattern}`);
       const fault = faultOf(live.node, health);
-      await (fault ? relay.fault(patterns, fault) : relay.clear(patterns));
+      // Also reads that wait for another reason are answered as it is now.
+      await relay.clear(patterns);
+      if (fault) await relay.fault(patterns, fault);
     }
     await relay.refresh();
   };
   return { relay, changed: () => void follow().catch(failed) };
 }
 
-/** What befalls reads that need the firmware. Up to 6.17 a sleeping GPU refuses with EPERM, as one in reset does. */
+/** What befalls reads that need the firmware. A sleeping GPU refuses with EPERM; one in reset does so up to 6.17, then with EBUSY. */
 function faultOf(node: NodeDescription, health: Health): RelayFault | undefined {
   if (health === 'hung') return { delayMs: NEVER_MS };
+  if (health === 'resetting') return { errno: since(node.driver, 'linux-6.19') ? 'EBUSY' : 'EPERM', on: 'read' };
   if (health === 'asleep' && since(node.driver, 'linux-6.13')) return { errno: 'EPERM' };
   return undefined;
 }

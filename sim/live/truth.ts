@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { Gpu } from '../tree.ts';
+import type { ServerState } from './inference.ts';
 import { Journal } from './journal.ts';
 
 /** What really happened, for judging those who look at the node from outside. */
@@ -32,6 +33,8 @@ export interface Summary {
   energy: number[];
   health: string[];
   ambient: number;
+  /** Where there are inference servers. */
+  inference?: readonly ServerState[];
 }
 
 const LIMIT = 64 * 2 ** 20;
@@ -68,9 +71,10 @@ export interface SummarySource {
   energy: (gpu: number) => number;
   health: (gpu: number) => string;
   ambient: number;
+  inference: readonly ServerState[];
 }
 
-export function summary({ gpus, demand, energy, health, ambient }: SummarySource): Summary {
+export function summary({ gpus, demand, energy, health, ambient, inference }: SummarySource): Summary {
   const each = (value: (gpu: Gpu) => number, digits = 0): number[] =>
     gpus.map((gpu) => Number(value(gpu).toFixed(digits)));
   return {
@@ -84,5 +88,6 @@ export function summary({ gpus, demand, energy, health, ambient }: SummarySource
     energy: each(({ index }) => energy(index), 1),
     health: gpus.map(({ index }) => health(index)),
     ambient: Number(ambient.toFixed(2)),
+    ...(inference.length > 0 && { inference }),
   };
 }

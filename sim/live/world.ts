@@ -4,9 +4,10 @@ import type { NodeDescription } from '../tree.ts';
 
 /** What surrounds the GPUs and what has befallen them: changed by events, and by time. No files. */
 
-export type Health = 'ok' | 'hung' | 'gone' | 'asleep' | 'restarting';
+export type Health = 'ok' | 'hung' | 'gone' | 'asleep' | 'resetting' | 'restarting';
 
-/** After a reset the jobs are started again. */
+/** From a reset on: until the chip answers again, and until the jobs are started again. */
+const RESET_S = 3;
 const RESTART_S = 10;
 const PAGE = 4096;
 
@@ -22,10 +23,13 @@ interface Storm {
   due: number;
 }
 
-/** Events that the loop itself must carry out, for they go through the driver. */
+/** Events that the loop itself must carry out, for they go through the driver, or reach jobs. */
 export type DriverEvent = Extract<SimEvent, { event: 'reset' | 'foreign_cap' | 'repartition' }>;
+export type JobEvent = Extract<SimEvent, { event: 'signal' | 'restart' }>;
 export const isDriverEvent = (event: SimEvent): event is DriverEvent =>
   event.event === 'reset' || event.event === 'foreign_cap' || event.event === 'repartition';
+export const isJobEvent = (event: SimEvent): event is JobEvent => event.event === 'signal' || event.event === 'restart';
+type WorldEvent = Exclude<SimEvent, DriverEvent | JobEvent>;
 
 export class World {
   readonly node: NodeDescription;
@@ -48,6 +52,7 @@ export class World {
     if (this.gone.has(gpu)) return 'gone';
     if (this.node.gpus[gpu]?.live.runtimeStatus === 'suspended') return 'asleep';
     if (this.hung.has(gpu)) return 'hung';
+    if (this.node.gpus[gpu]?.live.inReset) return 'resetting';
     return this.#restarting.has(gpu) ? 'restarting' : 'ok';
   }
 
@@ -57,31 +62,43 @@ export class World {
     this.#drift = undefined;
     this.#storms = [];
     for (const set of [this.blocked, this.hung, this.gone, this.held, this.#restarting]) set.clear();
-    for (const gpu of this.node.gpus) gpu.live.runtimeStatus = 'active';
+    for (const { live } of this.node.gpus) {
+      live.runtimeStatus = 'active';
+      live.inReset = false;
+    }
   }
 
   /** One sentence about what it did. */
-  apply(event: Exclude<SimEvent, DriverEvent>): string {
+  apply(event: WorldEvent): string {
     if (event.event === 'ambient') return this.#setAmbient(event.celsius, event.over);
     const gpus = selected(event.gpus, this.node.gpus.length);
     for (const gpu of gpus) this.#one(event, gpu);
     return `${event.event}: GPU ${gpus.join(', ')}`;
   }
 
-  /** The chip came up again; its jobs will. */
+  /** The chip comes up again, and after it its jobs. */
   wasReset(gpu: number): void {
     this.hung.delete(gpu);
     this.#restarting.set(gpu, RESTART_S);
+    const live = this.node.gpus[gpu]?.live;
+    if (live) live.inReset = true;
   }
 
-  advance(dt: number): void {
+  /** Whether a GPU changed its health meanwhile. */
+  advance(dt: number): boolean {
     this.#drift = this.#drifted(dt);
+    let changed = false;
     for (const [gpu, left] of this.#restarting) {
       if (left > dt) this.#restarting.set(gpu, left - dt);
       else this.#restarting.delete(gpu);
+      const live = this.node.gpus[gpu]?.live;
+      const up = left - dt <= RESTART_S - RESET_S;
+      changed ||= left <= dt || (live?.inReset === true && up);
+      if (live && up) live.inReset = false;
     }
     for (const storm of this.#storms) this.#rain(storm, dt);
     this.#storms = this.#storms.filter(({ left }) => left > 0);
+    return changed;
   }
 
   #setAmbient(celsius: number, over: number): string {
@@ -101,7 +118,7 @@ export class World {
     return seconds > dt ? { to, seconds: seconds - dt } : undefined;
   }
 
-  #one(event: Exclude<SimEvent, DriverEvent | { event: 'ambient' }>, gpu: number): void {
+  #one(event: Exclude<WorldEvent, { event: 'ambient' }>, gpu: number): void {
     const live = this.node.gpus[gpu]?.live;
     switch (event.event) {
       case 'load':

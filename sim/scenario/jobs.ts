@@ -6,7 +6,11 @@ import { type Job, type Scenario, selected } from '../scenario.ts';
 
 /** The processes that do a scenario's work: one for each layer with a `job` and each of its GPUs. */
 
-const FIRST_PID = 4201;
+/**
+ * Above 4 194 304, the highest that Linux gives (PID_MAX_LIMIT, include/linux/threads.h): a signal that is meant for such a job reaches
+ * nobody on this machine.
+ */
+const FIRST_PID = 4_194_401;
 
 export interface JobProcess {
   pid: number;
@@ -29,7 +33,7 @@ export function describeJobs(
   const spec = MODELS[model];
   return jobProcesses(scenario, gpus).map(({ pid, layer, gpu }) => {
     const job = scenario.load[layer]?.job as Job;
-    const command = job.command ?? COMMANDS[job.class];
+    const command = commandOf(job);
     return {
       pid,
       comm: (command[0] as string).replace(/^.*\//, '').slice(0, 15),
@@ -45,6 +49,8 @@ export function describeJobs(
     };
   });
 }
+
+export const commandOf = (job: Job): readonly string[] => job.command ?? COMMANDS[job.class];
 
 const COMMANDS: Record<Job['class'], [string, ...string[]]> = {
   batch: ['python3', 'train.py', '--config', 'pretrain.yaml'],

@@ -40,6 +40,10 @@ export type Selector = z.infer<typeof selector>;
 
 const settings = { auto: 'auto' } as const;
 
+const CLASSES = ['batch', 'inference', 'system'] as const;
+/** What jobs know: save and go on, end in your own way, end at once. */
+const SIGNALS = ['usr1', 'term', 'kill'] as const;
+
 /** Every event, by its name; the order of the keys is that of the words on the command line. */
 export const EVENTS = {
   load: z.strictObject({ gpus: selector, busy: z.union([share, z.enum(settings)], 'must be 0 to 1, or auto') }),
@@ -62,6 +66,8 @@ export const EVENTS = {
   suspend: z.strictObject({ gpus: selector }),
   resume: z.strictObject({ gpus: selector }),
   repartition: z.strictObject({ mode: z.enum(['spx', 'dpx', 'tpx', 'qpx', 'cpx']), gpus: selector.default('all') }),
+  signal: z.strictObject({ gpus: selector, signal: z.enum(SIGNALS), class: z.enum(CLASSES).default('batch') }),
+  restart: z.strictObject({ gpus: selector, class: z.enum(CLASSES).default('batch') }),
 } as const;
 export type EventName = keyof typeof EVENTS;
 export type SimEvent = { [N in EventName]: { event: N } & z.infer<(typeof EVENTS)[N]> }[EventName];
@@ -93,10 +99,21 @@ const span = z.union([duration.transform((value): [number, number] => [value, va
   error: 'must be a duration like 30s, or a list of two',
 });
 
+/** A time that passes. */
+const stretch = duration.refine((seconds) => seconds > 0, 'must be longer than 0s');
+
 const job = z.strictObject({
-  class: z.enum(['batch', 'inference', 'system']).default('batch'),
+  class: z.enum(CLASSES).default('batch'),
   owner: z.enum(['slurm', 'pod', 'container', 'unit', 'plain']).default('plain'),
   command: z.array(z.string()).min(1).optional(),
+  /** A process of this machine stands for it, with that one's pid, and signals reach it. */
+  real: z.boolean().default(false),
+  /** What SIGTERM does: it ends at once, saves first, or pays no attention. */
+  term: z.enum(['end', 'save', 'ignore']).default('end'),
+  /** GB/s at which it writes a checkpoint of all the memory that it holds. */
+  write: number(0.01, 1000).default(5),
+  /** How its work goes on; without it the layer's amounts hold all the time. */
+  phases: z.strictObject({ compute: stretch, communicate: stretch, checkpoint_every: stretch.optional() }).optional(),
 });
 export type Job = z.output<typeof job>;
 

@@ -169,6 +169,11 @@ describe('nightshift sim start --fuse', () => {
     execFileSync(process.execPath, [NIGHTSHIFT, 'sim', 'event', dir, 'unhang', '0']);
     expect((await reading.ended).code).toBe(0);
     expect(reading.log()).toMatch(/^\d+ *\n$/);
+    // While the chip starts anew the driver refuses to look and to set; then all is as it was at boot.
+    execFileSync(process.execPath, [NIGHTSHIFT, 'sim', 'event', dir, 'reset', '0']);
+    expect(() => readFileSync(join(device, 'gpu_busy_percent'))).toThrow(/EPERM/);
+    expect(() => writeFileSync(cap, '200000000\n')).toThrow(/EPERM/);
+    await expect.poll(() => readFileSync(cap, 'utf8'), { timeout: 10_000 }).toMatch(/^300000000 *\n/);
     expect((await sim.stop()).code).toBe(0);
     expect(readdirSync(mount)).toEqual([]);
   }, 60_000);

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { renderNode } from '../../sim/tree.ts';
@@ -100,14 +100,39 @@ describe('by hand', () => {
     node.live.event('foreign_cap', 0, 200);
     expect(node.number(0, 'hwmon/power1_cap')).toBe(200e6);
     node.live.event('reset', 1);
-    expect(node.number(0, 'hwmon/power1_cap')).toBe(300e6);
-    expect(node.live.health(0)).toBe('restarting');
+    expect(node.live.health(0)).toBe('resetting');
     expect(node.node.gpus[0]?.counters.energy).toBe(0);
-    node.clock.advance(5000);
+    node.clock.advance(3100);
+    expect(node.live.health(0)).toBe('restarting');
+    expect(node.number(0, 'hwmon/power1_cap')).toBe(300e6);
+    node.clock.advance(1900);
     expect(node.number(0, 'gpu_busy_percent')).toBe(0);
     node.clock.advance(10_000);
     expect(node.number(0, 'gpu_busy_percent')).toBeGreaterThan(50);
   });
+
+  it.each([
+    ['mi300x', 'linux-6.16', 'EPERM'],
+    ['mi300x', 'linux-6.19', 'EBUSY'],
+  ] as const)(
+    'while %s is reset under %s its files are there and empty, and writes are refused: %s',
+    (model, driver, errno) => {
+      const node = lab({ node: { model, driver, cards: 1 } });
+      node.live.event('reset', 0);
+      for (const name of ['gpu_metrics', 'pp_dpm_sclk', 'hwmon/power1_cap', 'gpu_busy_percent'])
+        expect([name, node.read(0, name)]).toEqual([name, '']);
+      expect(node.number(0, 'mem_info_vram_total')).toBeGreaterThan(0);
+      writeFileSync(join(node.dir, node.path(0, 'hwmon/power1_cap')), '400000000\n');
+      writeFileSync(join(node.dir, node.path(0, 'thermal_throttling_logging')), '0\n');
+      node.clock.advance(200);
+      const log = readFileSync(join(node.dir, 'driver.log'), 'utf8').trimEnd().split('\n');
+      expect(log.map((line) => line.split(' ').at(-1))).toEqual([errno, errno]);
+      expect(node.read(0, 'hwmon/power1_cap')).toBe('');
+      node.clock.advance(3000);
+      expect(node.number(0, 'hwmon/power1_cap')).toBe(750e6);
+      expect(node.live.write(node.path(0, 'hwmon/power1_cap'), '400000000')).toMatchObject({ ok: true });
+    },
+  );
 
   it('other partitions are other KFD nodes, with the jobs on them', () => {
     const node = lab({ node: { model: 'mi300x', cards: 2 }, scenario: 'hot-room' });

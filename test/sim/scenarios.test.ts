@@ -24,6 +24,7 @@ describe('the scenarios that come with the program', () => {
           'ecc-storm',
           'fabric-saturated',
           'foreign-hand',
+          'full-card',
           'hot-room',
           'hung-card',
         ],
@@ -150,6 +151,35 @@ describe('the scenarios that come with the program', () => {
     expect(node.number(3, 'gpu_busy_percent')).toBeGreaterThan(80);
     const health = node.seconds().map((second) => second.health[3]);
     expect([...new Set(health)]).toEqual(expect.arrayContaining(['ok', 'hung']));
+  }, 60_000);
+
+  it('full-card: inference goes to the CPU where a job fills the memory, and comes back when the job has saved and ended', () => {
+    const node = through('full-card', 'mi210', 2, 60);
+    liveFor(node, 60, 25 * 60);
+    const p99 = (minutes: number, gpu: number) => at(node, minutes)?.inference?.[gpu]?.p99 ?? Number.NaN;
+    const backend = (minutes: number) => at(node, minutes)?.inference?.map((server) => server.backend);
+    expect(backend(5)).toEqual(['gpu', 'gpu']);
+    expect(p99(5, 0)).toBeLessThan(0.09);
+    expect(backend(19)).toEqual(['cpu', 'gpu']);
+    expect(p99(19, 0)).toBeGreaterThan(1.8);
+    expect(p99(19, 0)).toBeLessThan(2.6);
+    expect(p99(19, 1)).toBeLessThan(0.09);
+    const [end] = node.events('job end') as unknown as { t: number; code: number; gpu: number }[];
+    expect(end).toMatchObject({ code: 0, gpu: 0 });
+    // It saved first: 85 % of 64 GB at 5 GB/s.
+    expect((end?.t ?? 0) - 20 * 60).toBeGreaterThan(10);
+    expect((end?.t ?? 0) - 20 * 60).toBeLessThan(16);
+    expect(backend(25)).toEqual(['gpu', 'gpu']);
+    // It saves several times before, and exchanges gradients: the clock of the load shows both.
+    expect(node.events('checkpoint start').length).toBeGreaterThan(3);
+    expect(
+      Math.min(
+        ...node
+          .seconds()
+          .filter(({ t }) => t > 60 && t < 1100)
+          .map(({ busy }) => busy[0] ?? 1),
+      ),
+    ).toBeLessThan(0.5);
   }, 60_000);
 
   it('reset: the cap that was set is lost, counters begin anew, and the jobs go on', () => {

@@ -1,5 +1,5 @@
 import type { Batch, LaneFace } from '../../../amdgpu/lanes/lane.ts';
-import type { Answer, Item } from '../../../amdgpu/lanes/protocol.ts';
+import type { Answer, Item, Work, WriteAnswer, WriteItem } from '../../../amdgpu/lanes/protocol.ts';
 import type { Clock } from '../../../base/clock.ts';
 
 /** What a test's items say of themselves: their name stands where a path would, the world says how long each takes. */
@@ -19,7 +19,11 @@ export function world(clock: Clock): World {
 }
 
 export const item = (name: string): Item => ({ op: 'read', files: [name] });
-export const nameOf = (one: Item): string => (one.op === 'list' ? '' : (one.files?.[0] ?? ''));
+export const writeOf = (name: string): WriteItem => ({ op: 'write', steps: [{ file: name, text: '1' }], readBack: [] });
+export function nameOf(one: Work): string {
+  if (one.op === 'write') return one.steps[0]?.file ?? '';
+  return one.op === 'list' ? '' : (one.files?.[0] ?? '');
+}
 
 /** A lane without a process: one batch at a time, one item after the other, as the real one. */
 export class FakeLane implements LaneFace {
@@ -89,7 +93,8 @@ export class FakeLane implements LaneFace {
       this.#next();
       return;
     }
-    const name = nameOf(current.batch.items[current.answered] as Item);
+    const work = current.batch.items[current.answered] as Work;
+    const name = nameOf(work);
     this.#world.begun.push({ lane: this.pid, name });
     const kills = this.#world.kills.get(name) ?? 0;
     if (kills > 0) {
@@ -97,18 +102,23 @@ export class FakeLane implements LaneFace {
       this.kill();
       return;
     }
-    this.#poll(name, this.#world.clock.monotonic(), current);
+    this.#poll(work, this.#world.clock.monotonic(), current);
   }
 
   /** Looks again each millisecond: how long an item takes may change while it hangs. */
-  #poll(name: string, since: number, current: { batch: Batch; answered: number }): void {
+  #poll(work: Work, since: number, current: { batch: Batch; answered: number }): void {
+    const name = nameOf(work);
     this.#world.clock.timer(1, () => {
       if (this.#current !== current) return;
       if (this.#world.clock.monotonic() - since < (this.#world.takes.get(name) ?? 0)) {
-        this.#poll(name, since, current);
+        this.#poll(work, since, current);
         return;
       }
-      const answer: Answer = { op: 'read', asleep: false, files: [Buffer.from(name)], milliseconds: 0 };
+      const files = [Buffer.from(name)];
+      const answer: Answer | WriteAnswer =
+        work.op === 'write'
+          ? { op: 'write', asleep: false, steps: [0], files, milliseconds: 0 }
+          : { op: 'read', asleep: false, files, milliseconds: 0 };
       current.answered += 1;
       current.batch.onAnswer(current.answered - 1, answer);
       this.#work();

@@ -1,0 +1,73 @@
+import { describe } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Book, BookOptions } from '../model/book.ts';
+import { pairKey } from '../model/book.ts';
+import type { Case } from '../model/case.ts';
+import type { Change } from '../model/decision.ts';
+import type { RuleSet } from '../model/policy.ts';
+import { targetKey } from '../model/target.ts';
+import { revivePolicy } from '../rules/language/version.ts';
+import { emptyBook, putTrigger, versionKey } from './decide/apply.ts';
+import type { LedgerState } from './ledger/state.ts';
+
+/** The book as the ledger left it, under the rules of now. `orphans` are cases whose policy nobody knows any more. */
+export function beginBook(
+  rules: RuleSet,
+  options: BookOptions,
+  state: LedgerState,
+  log: Log,
+): { book: Book; orphans: Case[] } {
+  const book = emptyBook(rules, options);
+  const { breaker } = state;
+  Object.assign(book, {
+    cases: state.cases,
+    claims: state.claims,
+    knobs: state.knobs,
+    cooldowns: state.cooldowns,
+    acts: state.acts,
+    pauses: state.pauses,
+    numbers: state.numbers,
+    ...(breaker === undefined ? {} : { breaker }),
+  });
+  for (const trigger of state.triggers.values()) putTrigger(book, trigger);
+  for (const one of book.cases.values()) book.caseOf.set(pairKey(one.policy, targetKey(one.target)), one.id);
+  for (const { name, version, source } of state.policies) {
+    try {
+      book.versions.set(versionKey(name, version), revivePolicy(source));
+    } catch (error) {
+      log.warn({ policy: name }, `the version that began a case cannot be read any more: ${describe(error)}`);
+    }
+  }
+  const orphans = [...book.cases.values()].filter((one) => !isKnown(book, one));
+  return { book, orphans };
+}
+
+function isKnown(book: Book, { policy, version }: Case): boolean {
+  return (
+    book.versions.has(versionKey(policy, version)) ||
+    book.rules.policies.some((one) => one.name === policy && one.version === version)
+  );
+}
+
+/** What lets go of a case that nobody can judge: its claims end, and the reconciler gives back what it set. */
+export function letGoOfOrphan(one: Case, now: number): Change[] {
+  const { policy, target, mode, id } = one;
+  const reason = 'policy_gone';
+  return [
+    { put: 'case', case: { ...one, state: 'released', reason, closedAt: now } },
+    { put: 'claims', case: id, claims: [] },
+    { add: 'history', entry: { at: now, outcome: 'released', reason, policy, target, mode, case: id, detail: {} } },
+  ];
+}
+
+/** Cards whose number is new here, or means another card than it did. */
+export function newNumbers(book: Book, cards: Iterable<{ gpu: number; pci: string }>, now: number): Change[] {
+  const changes: Change[] = [];
+  for (const { gpu, pci } of cards) {
+    const known = book.numbers.get(gpu);
+    if (known?.pci === pci) continue;
+    // A number that is seen for the first time has, as far as anybody knows, always meant this card.
+    changes.push({ put: 'number', gpu, pci, since: known === undefined ? 0 : now });
+  }
+  return changes;
+}

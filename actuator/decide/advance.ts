@@ -1,0 +1,195 @@
+import type { Case } from '../../model/case.ts';
+import type { Change, Decision } from '../../model/decision.ts';
+import type { Policy, Truth } from '../../model/policy.ts';
+import type { OpenTrigger } from '../../model/trigger.ts';
+import { claimsFor, claimText, decision, knobsOf } from './act.ts';
+import { stampOf, tryToAct } from './consider.ts';
+import { close, release } from './release.ts';
+import { nextRungs } from './rungs.ts';
+import type { Sitting } from './sitting.ts';
+
+/** A case that is open, as it stands at this moment: what is to be done about it, if anything. */
+export function advance(sitting: Sitting, policy: Policy, one: Case, triggers: readonly OpenTrigger[]): Decision[] {
+  const made =
+    one.state === 'pending'
+      ? whilePending(sitting, policy, one, triggers)
+      : whileActing(sitting, policy, one, triggers);
+  return made === undefined ? [] : [made];
+}
+
+function whilePending(
+  sitting: Sitting,
+  policy: Policy,
+  one: Case,
+  triggers: readonly OpenTrigger[],
+): Decision | undefined {
+  const { now } = sitting;
+  if (policy.on.length > 0 && triggers.length === 0) return close(sitting, policy, one, 'dropped', 'trigger_closed');
+  const truth = policy.when?.evaluate(sitting.scope(one.target, triggers.at(-1))) ?? true;
+  if (truth === false) return close(sitting, policy, one, 'dropped', 'condition_false');
+  if (truth === 'unknown') {
+    // Without a break, says `for`; and a reading that is not there is one.
+    if (one.holdsFrom === undefined)
+      return now >= one.deadline ? close(sitting, policy, one, 'dropped', 'lease_expired') : undefined;
+    const { holdsFrom: _, ...rest } = one;
+    return changed(sitting, policy, { ...rest, reason: 'condition_unknown' }, 'pending', 'condition_unknown', {});
+  }
+  if (one.holdsFrom === undefined) {
+    return changed(
+      sitting,
+      policy,
+      { ...one, holdsFrom: now, reason: 'condition_holds' },
+      'pending',
+      'condition_holds',
+      {
+        forMs: policy.forMs,
+      },
+    );
+  }
+  if (now - one.holdsFrom < policy.forMs) return undefined;
+  if (policy.on.length === 0 && one.stamp === stampOf(sitting, one.target)) return undefined;
+  return tryToAct(sitting, policy, { ...one, deadline: Math.max(one.deadline, now + policy.leaseMs) }, truth);
+}
+
+function whileActing(
+  sitting: Sitting,
+  policy: Policy,
+  one: Case,
+  triggers: readonly OpenTrigger[],
+): Decision | undefined {
+  if (one.state === 'releasing') return undefined;
+  const { now } = sitting;
+  const ended = triggers.length === 0;
+  if (policy.on.length > 0 && ended && endsWithItsTrigger(sitting, policy, one)) {
+    return release(sitting, policy, one, 'trigger_closed');
+  }
+  const scope = sitting.scope(one.target, triggers.at(-1));
+  const free = releaseCondition(policy, scope, ended);
+  const blind = policy.thermal && free === 'unknown';
+  if (blind) return whileBlind(sitting, policy, one);
+  if (one.blindFrom !== undefined) return sees(sitting, policy, one);
+  if (now >= one.deadline) return release(sitting, policy, one, 'lease_expired');
+  if (free === true) return whileDwelling(sitting, policy, one);
+  if (one.dwellFrom !== undefined) {
+    const { dwellFrom: _, ...rest } = one;
+    return changed(sitting, policy, rest, 'adjusted', 'condition_holds', { dwell: 'begins anew' });
+  }
+  const climbed = climb(sitting, policy, one);
+  if (climbed !== undefined) return climbed;
+  return free === false ? renewed(sitting, policy, one, 'condition_holds') : undefined;
+}
+
+/** True: may be given back. Without `until` it is the end of the trigger and of the condition together. */
+function releaseCondition(
+  policy: Policy,
+  scope: Parameters<NonNullable<Policy['when']>['evaluate']>[0],
+  ended: boolean,
+): Truth {
+  if (policy.until !== undefined) return policy.until.evaluate(scope);
+  if (policy.on.length > 0 && !ended) return false;
+  const still = policy.when?.evaluate(scope) ?? false;
+  return still === 'unknown' ? 'unknown' : !still;
+}
+
+/** What a window or a person began, a window's end or a person ends; an alert's end is only the occasion to look. */
+function endsWithItsTrigger({ book }: Sitting, policy: Policy, one: Case): boolean {
+  if (policy.dwellMs === 'manual') return false;
+  const sources = one.triggers.map((key) => book.triggers.get(key)?.source);
+  return sources.length > 0 && sources.every((source) => source === 'schedule' || source === 'manual');
+}
+
+function whileDwelling(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
+  const { now } = sitting;
+  if (policy.dwellMs === 'manual') return undefined;
+  const from = one.dwellFrom ?? now;
+  if (now - from >= policy.dwellMs) return release(sitting, policy, one, 'release_condition');
+  if (one.dwellFrom !== undefined) return undefined;
+  return changed(sitting, policy, { ...one, dwellFrom: now }, 'adjusted', 'release_condition', {
+    dwellMs: policy.dwellMs,
+  });
+}
+
+/**
+ * The sensor of a thermal case does not answer. For a while it is left as it is; then its claims go to the floor and stay,
+ * lease or no lease: heat that nobody sees is the one thing that must not be given back by a clock.
+ */
+function whileBlind(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
+  const { now, book } = sitting;
+  if (one.blindFrom === undefined) {
+    const { dwellFrom: _, ...rest } = one;
+    return changed(sitting, policy, { ...rest, blindFrom: now }, 'adjusted', 'condition_unknown', {});
+  }
+  if (one.blind === true || now - one.blindFrom < book.options.blindMs) return undefined;
+  return reclaimed(sitting, policy, { ...one, blind: true }, 'blind_to_floor', { blindMs: now - one.blindFrom });
+}
+
+function sees(sitting: Sitting, policy: Policy, one: Case): Decision {
+  const { blindFrom: _, blind, ...rest } = one;
+  // What was blind past its lease gets a whole one: it is now looked at again.
+  const seeing = { ...rest, deadline: Math.max(rest.deadline, sitting.now + policy.leaseMs) };
+  if (blind !== true) return changed(sitting, policy, seeing, 'adjusted', 'sensor_back', {});
+  return reclaimed(sitting, policy, seeing, 'sensor_back', {});
+}
+
+function climb(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
+  const before = one.rungs;
+  if (before === undefined) return undefined;
+  const { rungs = {} } = nextRungs(policy, sitting.scope(one.target), before);
+  if (Object.keys(rungs).every((index) => rungs[index] === before[index])) return undefined;
+  return reclaimed(sitting, policy, { ...one, rungs }, 'rung_changed', { from: before, to: rungs });
+}
+
+/** New claims for a case that acts: to be brought to the card, and verified, as the first ones were. */
+function reclaimed(
+  sitting: Sitting,
+  policy: Policy,
+  one: Case,
+  reason: 'rung_changed' | 'blind_to_floor' | 'sensor_back',
+  detail: Record<string, unknown>,
+): Decision {
+  const { claims } = claimsFor(sitting, policy, one);
+  const state = one.mode === 'enforce' && claims.length > 0 ? 'applying' : one.state;
+  const next: Case = { ...one, state, reason, knobs: knobsOf(one, claims) };
+  const changes: Change[] = [
+    { put: 'case', case: next },
+    { put: 'claims', case: one.id, claims },
+  ];
+  const told = { ...detail, claims: claims.map(claimText) };
+  return decision(matterOf(policy, one), 'adjusted', reason, sitting.now, told, changes);
+}
+
+/** Part of a lease that has to pass before a heartbeat is worth a commit. */
+const WORTH = 0.1;
+
+/** A heartbeat: the lease is whole again. Not in the history: it would hold little else. */
+export function renewed(
+  sitting: Sitting,
+  policy: Policy,
+  one: Case,
+  reason: 'trigger_renewed' | 'condition_holds',
+  trigger?: OpenTrigger,
+): Decision | undefined {
+  const { now } = sitting;
+  const deadline = Math.max(one.deadline, now + policy.leaseMs);
+  const news = trigger !== undefined && !one.triggers.includes(trigger.key);
+  if (!news && deadline - one.deadline < policy.leaseMs * WORTH) return undefined;
+  const next: Case = { ...one, deadline, triggers: news ? [...one.triggers, trigger.key] : one.triggers };
+  const { target, mode } = one;
+  const changes: Change[] = [{ put: 'case', case: next }];
+  return { outcome: 'renewed', reason, policy: policy.name, target, mode, case: one.id, detail: {}, changes };
+}
+
+function changed(
+  sitting: Sitting,
+  policy: Policy,
+  next: Case,
+  outcome: 'pending' | 'adjusted',
+  reason: Decision['reason'],
+  detail: Record<string, unknown>,
+): Decision {
+  return decision(matterOf(policy, next), outcome, reason, sitting.now, detail, [{ put: 'case', case: next }]);
+}
+
+export function matterOf(policy: Policy, one: Case): Parameters<typeof decision>[0] {
+  return { policy, target: one.target, mode: one.mode, case: one.id };
+}

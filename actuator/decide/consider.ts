@@ -1,0 +1,118 @@
+import { pairKey } from '../../model/book.ts';
+import type { Decision, DecisionReason } from '../../model/decision.ts';
+import type { Policy, Truth } from '../../model/policy.ts';
+import { type Target, targetKey } from '../../model/target.ts';
+import type { OpenTrigger } from '../../model/trigger.ts';
+import { act, claimsFor, decision, newCase, setsKnobs } from './act.ts';
+import { firstRefusal } from './guards.ts';
+import { firstRungs } from './rungs.ts';
+import type { Sitting } from './sitting.ts';
+
+/** Why a policy does nothing about a target yet; `detail` holds what it saw. */
+export interface Refusal {
+  reason: DecisionReason;
+  detail: Record<string, unknown>;
+}
+
+/**
+ * A policy and a target without an open case: whether there is reason to begin one. Its triggers are one witness, the
+ * condition on our own fresh reading the second; without triggers two readings of different firmware time are needed, so
+ * the first one opens a pending case only.
+ */
+export function consider(
+  sitting: Sitting,
+  policy: Policy,
+  target: Target,
+  triggers: readonly OpenTrigger[],
+): Decision | undefined {
+  const refusal = refusalOf(sitting, policy, target, triggers);
+  if (refusal !== undefined) return suppressed(sitting, policy, target, refusal, triggers.at(-1)?.key);
+  const fresh = newCase(
+    sitting,
+    policy,
+    target,
+    triggers.map((trigger) => trigger.key),
+  );
+  const one = withLease(fresh, policy, triggers);
+  if (policy.forMs > 0 || policy.on.length === 0) {
+    const stamp = stampOf(sitting, target);
+    const pending = { ...one, holdsFrom: sitting.now, ...(stamp === undefined ? {} : { stamp }) };
+    const matter = { policy, target, mode: one.mode, case: one.id };
+    return decision(matter, 'pending', 'condition_holds', sitting.now, { forMs: policy.forMs }, [
+      { put: 'case', case: pending },
+    ]);
+  }
+  return tryToAct(sitting, policy, one, true);
+}
+
+/** Asks the guards; acts, or says which of them stood in the way. */
+export function tryToAct(
+  sitting: Sitting,
+  policy: Policy,
+  before: Parameters<typeof act>[2],
+  truth: Truth,
+): Decision | undefined {
+  const { target } = before;
+  const refused = firstRefusal(sitting, policy, target);
+  const trigger = before.triggers.at(-1);
+  if (refused !== undefined) {
+    return suppressed(sitting, policy, target, { reason: refused.guard, detail: refused.detail }, trigger);
+  }
+  const one = { ...before, ...firstRungs(policy, sitting.scope(target)) };
+  const { claims, notAdjustable } = claimsFor(sitting, policy, one);
+  const onlyNotices = !setsKnobs(policy);
+  if (claims.length === 0 && !onlyNotices && notAdjustable.length > 0) {
+    return suppressed(sitting, policy, target, { reason: 'not_adjustable', detail: { knobs: notAdjustable } }, trigger);
+  }
+  return act(sitting, policy, one, claims, truth);
+}
+
+/** Why the condition side says no; undefined where the policy would act if no guard stood in the way. */
+export function refusalOf(
+  sitting: Sitting,
+  policy: Policy,
+  target: Target,
+  triggers: readonly OpenTrigger[],
+): Refusal | undefined {
+  if (policy.mode === 'off') return { reason: 'policy_off', detail: {} };
+  if (target.kind === 'workload') return { reason: 'workload_unknown', detail: {} };
+  if (policy.when === undefined && triggers.length > 0 && !triggers.some((trigger) => trigger.trusted)) {
+    return { reason: 'untrusted', detail: {} };
+  }
+  if (target.kind === 'gpu') {
+    const card = sitting.facts.cards.get(target.pci);
+    if (card === undefined) return { reason: 'card_gone', detail: {} };
+    if (card.protected) return { reason: 'protected', detail: {} };
+    if (setsKnobs(policy) && card.health !== 'ok') return { reason: 'card_not_ok', detail: { health: card.health } };
+  }
+  const truth = policy.when?.evaluate(sitting.scope(target, triggers.at(-1))) ?? true;
+  if (truth === true) return undefined;
+  return { reason: truth === 'unknown' ? 'condition_unknown' : 'condition_false', detail: {} };
+}
+
+export function stampOf({ facts }: Sitting, target: Target): string | undefined {
+  return target.kind === 'gpu' ? facts.cards.get(target.pci)?.stamp : String(facts.at);
+}
+
+/** What a window opens ends with the window, and a moment later by itself if nobody is there to end it. */
+function withLease<T extends { deadline: number }>(one: T, policy: Policy, triggers: readonly OpenTrigger[]): T {
+  const ends = triggers.map((trigger) => trigger.until).filter((until) => until !== undefined);
+  if (ends.length === 0 || ends.length < triggers.length) return one;
+  return { ...one, deadline: Math.max(...ends) + (policy.dwellMs === 'manual' ? 0 : policy.dwellMs) };
+}
+
+/** Told once as long as its reason stands; that an untriggered policy has nothing to do is no news at all. */
+export function suppressed(
+  sitting: Sitting,
+  policy: Policy,
+  target: Target,
+  refusal: Refusal,
+  trigger?: string,
+): Decision | undefined {
+  if (policy.on.length === 0 && refusal.reason === 'condition_false') return undefined;
+  const before = sitting.book.considered.get(pairKey(policy.name, targetKey(target)));
+  if (before?.reason === refusal.reason && before.trigger === trigger) return undefined;
+  const matter = { policy, target, mode: sitting.modeOf(policy) };
+  const detail = trigger === undefined ? refusal.detail : { ...refusal.detail, trigger };
+  return decision(matter, 'suppressed', refusal.reason, sitting.now, detail);
+}

@@ -1,0 +1,173 @@
+import { type Book, pairKey } from '../../model/book.ts';
+import type { Case } from '../../model/case.ts';
+import type { Decision } from '../../model/decision.ts';
+import type { Facts } from '../../model/facts.ts';
+import type { Policy } from '../../model/policy.ts';
+import { type Target, targetKey } from '../../model/target.ts';
+import type { OpenTrigger, Trigger } from '../../model/trigger.ts';
+import { advance, renewed } from './advance.ts';
+import { versionKey } from './apply.ts';
+import { consider, suppressed } from './consider.ts';
+import type { Event } from './event.ts';
+import { aimOf, everyTarget, isFor, openFor } from './match.ts';
+import { close, release } from './release.ts';
+import { hear, settle } from './settle.ts';
+import { Sitting } from './sitting.ts';
+
+/**
+ * What follows from an event, given the book and the facts; nothing is changed and nothing is asked beyond the arguments.
+ * The live loop, `nightshift test` and `explain` call this one function.
+ */
+export function decide(book: Book, event: Event, facts: Facts): Decision[] {
+  const sitting = new Sitting(book, facts);
+  switch (event.type) {
+    case 'triggers':
+      return onTriggers(sitting, event.triggers);
+    case 'tick':
+      return onTick(sitting);
+    case 'knob':
+      return hear(sitting, (one) => policyOf(book, one), event.report);
+    case 'pause':
+      return event.revert ? giveBack(sitting, [...book.cases.values()], 'reverted', event.pause) : [];
+    case 'revert': {
+      const cases = [...book.cases.values()].filter((one) => event.case === undefined || one.id === event.case);
+      const reason = event.case === undefined ? 'reverted' : 'released_by_person';
+      return giveBack(sitting, cases, reason, { author: event.author, reason: event.reason });
+    }
+    case 'resume':
+    case 'reload':
+      return [];
+  }
+}
+
+/** The version of the policy that began the case, also when the file has moved on. */
+export function policyOf(book: Book, one: Case): Policy | undefined {
+  const held = book.versions.get(versionKey(one.policy, one.version));
+  return held ?? book.rules.policies.find((policy) => policy.name === one.policy && policy.version === one.version);
+}
+
+/** Each pair of policy and target is looked at once, with all its open triggers, however many of them came together. */
+function onTriggers(sitting: Sitting, triggers: readonly Trigger[]): Decision[] {
+  const decisions: Decision[] = [];
+  for (const policy of sitting.book.rules.policies) {
+    const own = triggers.filter((trigger) => isFor(policy, trigger));
+    if (own.length === 0) continue;
+    const looks = looksOf(sitting, policy, []);
+    const seen = new Set<string>();
+    for (const trigger of own) {
+      for (const target of targetsOf(sitting, policy, trigger, decisions)) {
+        const key = targetKey(target);
+        if (seen.has(key)) continue;
+        seen.add(key);
+        decisions.push(...onNews(sitting, policy, looks.get(key) ?? { target, triggers: [] }, trigger));
+      }
+    }
+  }
+  return decisions;
+}
+
+function onNews(sitting: Sitting, policy: Policy, { target, triggers }: Look, trigger: Trigger): Decision[] {
+  const one = openCase(sitting, policy, target);
+  if (one === undefined) {
+    const made = trigger.phase === 'close' ? undefined : consider(sitting, policy, target, triggers);
+    return made === undefined ? [] : [made];
+  }
+  const own = policyOf(sitting.book, one);
+  if (own === undefined) return [];
+  if (trigger.phase === 'close') return advance(sitting, own, one, triggers);
+  if (one.state === 'releasing') return [];
+  const made = renewed(sitting, own, one, 'trigger_renewed', triggers.at(-1));
+  return made === undefined ? [] : [made];
+}
+
+function onTick(sitting: Sitting): Decision[] {
+  const { book } = sitting;
+  const decisions: Decision[] = [];
+  const aims = new Map<string, Map<string, Look>>();
+  for (const policy of book.rules.policies) {
+    const looks = looksOf(sitting, policy, decisions);
+    aims.set(policy.name, looks);
+    for (const { target, triggers } of looks.values()) {
+      if (openCase(sitting, policy, target) === undefined) push(decisions, consider(sitting, policy, target, triggers));
+    }
+  }
+  for (const one of book.cases.values()) {
+    const policy = policyOf(book, one);
+    if (policy === undefined) continue;
+    const settled = settle(sitting, policy, one);
+    if (settled !== undefined) {
+      decisions.push(settled);
+      continue;
+    }
+    const look = aims.get(one.policy)?.get(targetKey(one.target));
+    decisions.push(...advance(sitting, policy, one, look?.triggers ?? stillOpen(sitting, policy, one)));
+  }
+  return decisions;
+}
+
+/** For a case whose policy has left the rules: its own version still says which triggers it listens to. */
+function stillOpen(sitting: Sitting, policy: Policy, one: Case): OpenTrigger[] {
+  return openFor(sitting.book, policy, sitting.now).filter((trigger) => {
+    const aim = aimOf(policy, trigger, sitting.facts);
+    return 'targets' in aim && aim.targets.some((target) => targetKey(target) === targetKey(one.target));
+  });
+}
+
+interface Look {
+  target: Target;
+  triggers: OpenTrigger[];
+}
+
+/** Targets that a policy has reason to look at now, each with the open triggers that lead there. */
+export function looksOf(sitting: Sitting, policy: Policy, refused: Decision[]): Map<string, Look> {
+  const looks = new Map<string, Look>();
+  const add = (target: Target, trigger?: OpenTrigger): void => {
+    const key = targetKey(target);
+    const look = looks.get(key) ?? { target, triggers: [] };
+    if (trigger !== undefined) look.triggers.push(trigger);
+    looks.set(key, look);
+  };
+  if (policy.on.length === 0) {
+    for (const target of everyTarget(policy, sitting.facts)) add(target);
+    return looks;
+  }
+  for (const trigger of openFor(sitting.book, policy, sitting.now)) {
+    const aim = aimOf(policy, trigger, sitting.facts);
+    if ('targets' in aim) for (const target of aim.targets) add(target, trigger);
+    else push(refused, suppressed(sitting, policy, { kind: 'node' }, { reason: aim.nowhere, detail: {} }, trigger.key));
+  }
+  return looks;
+}
+
+function targetsOf(sitting: Sitting, policy: Policy, trigger: Trigger, refused: Decision[]): readonly Target[] {
+  const aim = aimOf(policy, trigger, sitting.facts);
+  if ('targets' in aim) return aim.targets;
+  push(refused, suppressed(sitting, policy, { kind: 'node' }, { reason: aim.nowhere, detail: {} }, trigger.key));
+  return [];
+}
+
+function openCase({ book }: Sitting, policy: Policy, target: Target): Case | undefined {
+  const id = book.caseOf.get(pairKey(policy.name, targetKey(target)));
+  return id === undefined ? undefined : book.cases.get(id);
+}
+
+function giveBack(
+  sitting: Sitting,
+  cases: readonly Case[],
+  reason: 'reverted' | 'released_by_person',
+  { author, reason: because }: { author: string; reason: string },
+): Decision[] {
+  const decisions: Decision[] = [];
+  for (const one of cases) {
+    const policy = policyOf(sitting.book, one);
+    if (policy === undefined || one.state === 'releasing') continue;
+    const detail = { author, because };
+    if (one.state === 'pending') decisions.push(close(sitting, policy, one, 'dropped', reason, detail));
+    else decisions.push(release(sitting, policy, one, reason, detail));
+  }
+  return decisions;
+}
+
+function push(decisions: Decision[], made: Decision | undefined): void {
+  if (made !== undefined) decisions.push(made);
+}

@@ -1,0 +1,16 @@
+import type { Pause } from '../../model/decision.ts';
+import type { RuleSet } from '../../model/policy.ts';
+import type { Trigger } from '../../model/trigger.ts';
+import type { KnobReport } from '../settings/report.ts';
+
+/** What the loop hands to `decide`, one at a time. Triggers are in the book already: they were made durable when they were taken. */
+export type Event =
+  | { type: 'triggers'; triggers: readonly Trigger[] }
+  | { type: 'tick' }
+  | { type: 'knob'; report: KnobReport }
+  | { type: 'pause'; pause: Pause; revert: boolean }
+  /** Ends pauses (all where no id is given), or closes the breaker. */
+  | { type: 'resume'; id?: string; breaker: boolean; author: string }
+  /** A person gives back one case, or everything. */
+  | { type: 'revert'; case?: string; author: string; reason: string }
+  | { type: 'reload'; rules: RuleSet };

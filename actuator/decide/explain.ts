@@ -1,0 +1,225 @@
+import { type Book, pairKey } from '../../model/book.ts';
+import type { Case } from '../../model/case.ts';
+import type { Claim, Knob } from '../../model/claim.ts';
+import { knobKey } from '../../model/claim.ts';
+import type { Facts } from '../../model/facts.ts';
+import type { Condition, Policy, TraceEntry, Truth } from '../../model/policy.ts';
+import { type Target, targetKey } from '../../model/target.ts';
+import type { OpenTrigger } from '../../model/trigger.ts';
+import { claimsFor, newCase, setsKnobs } from './act.ts';
+import { refusalOf } from './consider.ts';
+import { looksOf, policyOf } from './decide.ts';
+import { type Verdict, verdicts } from './guards.ts';
+import { everyTarget } from './match.ts';
+import { firstRungs } from './rungs.ts';
+import { Sitting } from './sitting.ts';
+
+export interface Evaluated {
+  result: Truth;
+  trace: TraceEntry[];
+}
+
+/** Why a policy does, or does not do, something about a target now. */
+export interface Explanation {
+  policy: string;
+  version: string;
+  mode: 'off' | 'dry_run' | 'enforce';
+  target: Target;
+  /** Open triggers that lead the policy here. */
+  triggers: { source: string; name: string; key: string; since: number; seenAt: number; trusted: boolean }[];
+  case?: Case;
+  claims: readonly Claim[];
+  /** What would be claimed if it acted now; absent where a case holds claims. */
+  wouldClaim?: readonly Claim[];
+  notAdjustable: readonly unknown[];
+  knobs: readonly Knob[];
+  when?: Evaluated;
+  until?: Evaluated;
+  guards: Verdict[];
+  /** One word of the decision reasons. */
+  reason: string;
+  /** What would have to change, a sentence each; empty where it acts. */
+  change: string[];
+}
+
+export interface Question {
+  policy?: string;
+  /** PCI address. */
+  pci?: string;
+  case?: string;
+}
+
+/** Asks the parts of `decide` what they would say now, with the values they see. */
+export function explain(book: Book, facts: Facts, question: Question): Explanation[] {
+  const sitting = new Sitting(book, facts);
+  const asked = question.case === undefined ? undefined : book.cases.get(question.case);
+  if (question.case !== undefined && asked === undefined) return [];
+  const explanations: Explanation[] = [];
+  for (const policy of policiesOf(book, question, asked)) {
+    const looks = looksOf(sitting, policy, []);
+    for (const target of targetsOf(policy, facts, question, asked)) {
+      explanations.push(explainOne(sitting, policy, target, looks.get(targetKey(target))?.triggers ?? []));
+    }
+  }
+  return explanations;
+}
+
+function policiesOf(book: Book, question: Question, asked: Case | undefined): Policy[] {
+  if (asked !== undefined) {
+    const own = policyOf(book, asked);
+    return own === undefined ? [] : [own];
+  }
+  return book.rules.policies.filter((policy) => question.policy === undefined || policy.name === question.policy);
+}
+
+function targetsOf(policy: Policy, facts: Facts, question: Question, asked: Case | undefined): Target[] {
+  if (asked !== undefined) return [asked.target];
+  return everyTarget(policy, facts).filter(
+    (target) => question.pci === undefined || target.kind !== 'gpu' || target.pci === question.pci,
+  );
+}
+
+function explainOne(sitting: Sitting, policy: Policy, target: Target, triggers: readonly OpenTrigger[]): Explanation {
+  const { book } = sitting;
+  const id = book.caseOf.get(pairKey(policy.name, targetKey(target)));
+  const one = id === undefined ? undefined : book.cases.get(id);
+  const claims = one === undefined ? [] : (book.claims.get(one.id) ?? []);
+  const when = evaluated(sitting, policy.when, target, triggers);
+  const until = evaluated(sitting, policy.until, target, triggers);
+  const imagined = one ?? { ...newCase(sitting, policy, target, []), ...firstRungs(policy, sitting.scope(target)) };
+  const would = claimsFor(sitting, policy, imagined);
+  const guards = verdicts(sitting, policy, target);
+  const refusal = refusalOf(sitting, policy, target, triggers);
+  const reason = one?.reason ?? reasonOf(policy, triggers, refusal?.reason, guards, would);
+  return {
+    policy: policy.name,
+    version: policy.version,
+    mode: policy.mode === 'off' ? 'off' : sitting.modeOf(policy),
+    target,
+    triggers: triggers.map(({ source, name, key, since, seenAt, trusted }) => ({
+      source,
+      name,
+      key,
+      since,
+      seenAt,
+      trusted,
+    })),
+    ...(one === undefined ? { wouldClaim: would.claims } : { case: one }),
+    claims,
+    notAdjustable: would.notAdjustable,
+    knobs: (one?.knobs ?? [])
+      .map(({ on, knob }) => book.knobs.get(knobKey(on, knob)))
+      .filter((row) => row !== undefined),
+    ...(when === undefined ? {} : { when }),
+    ...(until === undefined ? {} : { until }),
+    guards,
+    reason,
+    change:
+      one === undefined ? toAct(policy, triggers, refusal, guards, when, would) : toEnd(sitting, policy, one, until),
+  };
+}
+
+function evaluated(
+  sitting: Sitting,
+  condition: Condition | undefined,
+  target: Target,
+  triggers: readonly OpenTrigger[],
+): Evaluated | undefined {
+  if (condition === undefined) return undefined;
+  const trace: TraceEntry[] = [];
+  const result = condition.evaluate(sitting.scope(target, triggers.at(-1)), trace);
+  return { result, trace };
+}
+
+type Would = ReturnType<typeof claimsFor>;
+
+function reasonOf(
+  policy: Policy,
+  triggers: readonly OpenTrigger[],
+  refusal: string | undefined,
+  guards: readonly Verdict[],
+  would: Would,
+): string {
+  if (refusal === 'policy_off') return refusal;
+  if (policy.on.length > 0 && triggers.length === 0) return 'no_trigger';
+  const guard = guards.find((verdict) => !verdict.passes)?.guard;
+  return refusal ?? guard ?? (cannotSet(policy, would) ? 'not_adjustable' : 'condition_true');
+}
+
+function cannotSet(policy: Policy, would: Would): boolean {
+  return setsKnobs(policy) && would.claims.length === 0 && would.notAdjustable.length > 0;
+}
+
+/** What stands between the policy and its acting. */
+function toAct(
+  policy: Policy,
+  triggers: readonly OpenTrigger[],
+  refusal: { reason: string; detail: Record<string, unknown> } | undefined,
+  guards: readonly Verdict[],
+  when: Evaluated | undefined,
+  would: Would,
+): string[] {
+  const change: string[] = [];
+  if (policy.mode === 'off') change.push('The policy has mode: off; give it dry_run or enforce.');
+  if (policy.on.length > 0 && triggers.length === 0) {
+    const wanted = policy.on.map((pattern) => `${pattern.source} ${pattern.name}`).join(', or ');
+    change.push(`One of its triggers has to be open for this target: ${wanted}.`);
+  }
+  if (when !== undefined && when.result !== true) {
+    const state = when.result === 'unknown' ? 'cannot be known' : 'is false';
+    change.push(`Its condition ${state}: ${leaves(when.trace)}.`);
+  }
+  if (refusal !== undefined && !['policy_off', 'condition_false', 'condition_unknown'].includes(refusal.reason)) {
+    change.push(`It is held back by ${refusal.reason}${told(refusal.detail)}.`);
+  }
+  for (const { guard, passes, detail } of guards) {
+    if (!passes) change.push(`The guard ${guard} does not let it act${told(detail)}.`);
+  }
+  if (cannotSet(policy, would))
+    change.push(`Nothing that it sets can be set on this card: ${JSON.stringify(would.notAdjustable)}.`);
+  return change;
+}
+
+/** What ends a case that is open. */
+function toEnd(sitting: Sitting, policy: Policy, one: Case, until: Evaluated | undefined): string[] {
+  const change: string[] = [];
+  const left = Math.max(0, one.deadline - sitting.now);
+  if (one.state === 'releasing') return ['It is being given back; the card has to confirm it.'];
+  if (until !== undefined && until.result !== true) {
+    const state = until.result === 'unknown' ? 'cannot be known' : 'is false';
+    change.push(`Its release condition ${state}: ${leaves(until.trace)}.`);
+  } else if (one.dwellFrom !== undefined && policy.dwellMs !== 'manual') {
+    change.push(
+      `Its release condition has to hold ${Math.max(0, one.dwellFrom + policy.dwellMs - sitting.now)} ms longer.`,
+    );
+  }
+  if (policy.dwellMs === 'manual') change.push('Only a person releases it: nightshift revert --case.');
+  change.push(
+    one.blind === true
+      ? 'Its sensor is blind: it stays until the sensor answers.'
+      : `Its lease ends in ${left} ms unless it is renewed.`,
+  );
+  return change;
+}
+
+/** Comparisons of a trace, innermost first, with what they saw. */
+function leaves(trace: readonly TraceEntry[]): string {
+  const texts = trace
+    .filter((entry) => entry.result === false || entry.result === 'unknown')
+    .map(({ operator, operands, result }) => {
+      const seen = operands.map((one) =>
+        one.unknown === undefined ? `${one.text}${shown(one)}` : `${one.text} (${one.unknown})`,
+      );
+      return `${seen.join(` ${operator} `)} is ${result}`;
+    });
+  return texts.join('; ') || 'no part of it was evaluated';
+}
+
+function shown({ text, value }: { text: string; value?: unknown }): string {
+  return value === undefined || String(value) === text ? '' : ` (${String(value)})`;
+}
+
+function told(detail: Record<string, unknown>): string {
+  const known = Object.entries(detail).filter(([, value]) => value !== undefined);
+  return known.length === 0 ? '' : ` (${known.map(([name, value]) => `${name} ${String(value)}`).join(', ')})`;
+}

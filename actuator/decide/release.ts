@@ -1,0 +1,94 @@
+import type { Book } from '../../model/book.ts';
+import type { Case, CaseState } from '../../model/case.ts';
+import type { Change, Decision, DecisionReason } from '../../model/decision.ts';
+import type { Policy } from '../../model/policy.ts';
+import { targetKey } from '../../model/target.ts';
+import { decision } from './act.ts';
+import type { Sitting } from './sitting.ts';
+
+/** How a case ends, by why it was let go. */
+const END: Partial<Record<DecisionReason, CaseState>> = {
+  lease_expired: 'expired',
+  write_failed: 'failed',
+  overridden: 'overridden',
+};
+
+/**
+ * The claims go, and the card is given back. Nothing stands in the way of it: no guard is asked. What was a dry run, or never
+ * touched a knob, is over at once.
+ */
+export function release(
+  sitting: Sitting,
+  policy: Policy,
+  one: Case,
+  reason: DecisionReason,
+  detail: Record<string, unknown> = {},
+): Decision {
+  sitting.stopped(one);
+  if (one.mode === 'dry_run' || one.knobs.length === 0) {
+    return close(sitting, policy, one, END[reason] ?? 'released', reason, detail);
+  }
+  const { dwellFrom: _, ...rest } = one;
+  const next: Case = { ...rest, state: 'releasing', reason };
+  const matter = { policy, target: one.target, mode: one.mode, case: one.id };
+  const outcome = reason === 'write_failed' ? 'failed' : 'released';
+  return decision(matter, outcome, reason, sitting.now, detail, [
+    { put: 'case', case: next },
+    { put: 'claims', case: one.id, claims: [] },
+  ]);
+}
+
+/** The end of a case. From here its cooldown runs; a case that never acted has none. */
+export function close(
+  sitting: Sitting,
+  policy: Policy,
+  one: Case,
+  state: CaseState,
+  reason: DecisionReason,
+  detail: Record<string, unknown> = {},
+): Decision {
+  const { now } = sitting;
+  const acted = one.state !== 'pending';
+  const changes: Change[] = [
+    { put: 'case', case: { ...one, state, reason, closedAt: now } },
+    { put: 'claims', case: one.id, claims: [] },
+  ];
+  if (acted) {
+    changes.push({
+      put: 'cooldown',
+      policy: policy.name,
+      target: targetKey(one.target),
+      until: now + policy.cooldownMs,
+    });
+  }
+  const matter = { policy, target: one.target, mode: one.mode, case: one.id };
+  const outcome = !acted
+    ? 'dropped'
+    : one.state === 'releasing'
+      ? 'closed'
+      : state === 'failed'
+        ? 'failed'
+        : 'released';
+  return decision(matter, outcome, reason, now, detail, changes);
+}
+
+/** Whether all that a releasing case ever claimed is given back, or held for another case. */
+export function isGivenBack(book: Book, one: Case): boolean {
+  return one.knobs.every(({ on, knob }) => {
+    const row = book.knobs.get(`${on} ${knob}`);
+    if (row === undefined) return true;
+    const heldForAnother = [...book.cases.values()].some(
+      (other) =>
+        other.id !== one.id &&
+        other.mode === 'enforce' &&
+        (book.claims.get(other.id) ?? []).some((claim) => claim.on === on && claim.knob === knob),
+    );
+    return heldForAnother && row.state !== 'unsettled';
+  });
+}
+
+/** The end state of a case that was releasing. */
+export function endOf(one: Case, overridden: boolean): CaseState {
+  if (overridden) return 'overridden';
+  return END[one.reason as DecisionReason] ?? 'released';
+}

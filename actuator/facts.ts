@@ -1,0 +1,71 @@
+import type { AmdNode } from '../amdgpu/node.ts';
+import type { CardRecord } from '../amdgpu/record.ts';
+import type { Book } from '../model/book.ts';
+import type { KnobFacts, KnobName } from '../model/claim.ts';
+import type { CardFacts, Facts } from '../model/facts.ts';
+import { compute } from '../model/quantities/compute.ts';
+import type { Reading } from '../model/reading.ts';
+
+export interface FactsOptions {
+  node: AmdNode;
+  knobs: (pci: string) => ReadonlyMap<KnobName, KnobFacts>;
+  nodeName: string;
+  /** PCI addresses that are never touched. */
+  protectedCards: ReadonlySet<string>;
+  /** Steady time, and the system's. */
+  now: () => number;
+  wall: () => number;
+}
+
+/** What is known at this moment, of cards that were read a moment ago. Nothing is read here. */
+export function factsOf(options: FactsOptions, book: Book): Facts {
+  const { node } = options;
+  const cards = new Map<string, CardFacts>();
+  for (const record of node.cards) cards.set(record.pci, cardFacts(record, options, book));
+  return {
+    at: options.now(),
+    wall: options.wall(),
+    node: options.nodeName,
+    cards,
+    nodeReadings: node.current().node.toMap(),
+  };
+}
+
+function cardFacts(record: CardRecord, options: FactsOptions, book: Book): CardFacts {
+  const { card } = record.found;
+  const { health } = record;
+  let readings: ReadonlyMap<string, Reading<unknown>> | undefined;
+  let knobs: ReadonlyMap<KnobName, KnobFacts> | undefined;
+  const number = book.numbers.get(card.gpu);
+  return {
+    card,
+    health,
+    // Made when something asks for it: most cards of most decisions are not asked about.
+    get readings() {
+      readings ??= readingsOf(record);
+      return readings;
+    },
+    get knobs() {
+      knobs ??= options.knobs(card.pci);
+      return knobs;
+    },
+    at: record.live.at,
+    stamp: stampOf(record),
+    protected: options.protectedCards.has(card.pci) || options.protectedCards.has(card.package),
+    numberSince: number?.pci === card.pci ? number.since : options.now(),
+  };
+}
+
+function readingsOf(record: CardRecord): ReadonlyMap<string, Reading<unknown>> {
+  const all = new Map<string, Reading<unknown>>();
+  for (const readings of record.shown()) for (const [key, reading] of readings.toMap()) all.set(key, reading);
+  return all;
+}
+
+/**
+ * Two readings are two samples only where the firmware made two. Where its table carries no time of its own, the time of
+ * our reading has to do.
+ */
+function stampOf({ live }: CardRecord): string {
+  return String(live.get(compute.firmwareClock)?.value ?? live.at);
+}

@@ -1,0 +1,58 @@
+import type { Clock, Stoppable } from '../base/clock.ts';
+import { describe } from '../base/errors.ts';
+import type { Log } from '../base/log.ts';
+import type { Change } from '../model/decision.ts';
+import { dropTrigger } from './decide/apply.ts';
+import type { Ledger } from './ledger/ledger.ts';
+import { DEFAULT_KEEP, PRUNE_BATCH } from './ledger/prune.ts';
+import type { Store } from './store.ts';
+
+export interface HousekeepingOptions {
+  store: Store;
+  ledger: Ledger | undefined;
+  now: () => number;
+  log: Log;
+}
+
+const EVERY_MS = 60_000;
+
+/** What is over is forgotten, in the ledger and in memory alike; pauses that ended by themselves are told. */
+export class Housekeeping {
+  readonly #options: HousekeepingOptions;
+
+  constructor(options: HousekeepingOptions) {
+    this.#options = options;
+  }
+
+  start(clock: Clock): Stoppable {
+    return clock.every(EVERY_MS, () => this.tidy());
+  }
+
+  tidy(): void {
+    const { store, ledger, now, log } = this.#options;
+    const { book } = store;
+    const at = now();
+    try {
+      store.commit(endedPauses(store, at));
+      while ((ledger?.prune(at) ?? 0) >= PRUNE_BATCH);
+    } catch (error) {
+      log.warn(`what is over could not be cleared away: ${describe(error)}`);
+    }
+    for (const { key, closedAt } of book.triggers.values()) {
+      if (closedAt !== undefined && closedAt < at - DEFAULT_KEEP.triggersMs) dropTrigger(book, key);
+    }
+    for (const [pair, until] of book.cooldowns) if (until < at) book.cooldowns.delete(pair);
+  }
+}
+
+function endedPauses({ book }: Store, at: number): Change[] {
+  return [...book.pauses.values()]
+    .filter(({ until }) => until !== undefined && until <= at)
+    .flatMap(({ id, reason, author }): Change[] => [
+      { drop: 'pause', id },
+      {
+        add: 'history',
+        entry: { at, outcome: 'resume', reason: 'expired', detail: { pause: id, because: reason, author } },
+      },
+    ]);
+}

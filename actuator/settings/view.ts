@@ -1,0 +1,24 @@
+import type { Claim, Knob, KnobFacts, KnobName, Settings } from '../../model/claim.ts';
+import type { Instant } from '../../model/instant.ts';
+import type { ClockView } from './levels.ts';
+
+export interface CardView {
+  on: string;
+  /** Of enforced cases, on any knob of this card. */
+  claims: readonly Claim[];
+  /** Rows of this card. */
+  knobs: readonly Knob[];
+  /** As read just now. */
+  settings: Settings;
+  facts: ReadonlyMap<KnobName, KnobFacts>;
+  now: Instant;
+  /** The card was seen to reset since it was last looked at: what it shows is the driver's, not somebody's will. */
+  resetSeen?: boolean;
+}
+
+/** A card as its plan looks at it. */
+export interface View extends CardView, ClockView {}
+
+export function readOf(settings: Settings, knob: KnobName): number | undefined {
+  return knob === 'dmem' ? undefined : settings[knob];
+}

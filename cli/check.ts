@@ -1,0 +1,32 @@
+import type { Command } from 'commander';
+import { readRules } from '../actuator/rules-folder.ts';
+import { defineFlags } from '../base/flags.ts';
+import { loadRules } from '../rules/language/load.ts';
+import { renderProblems, summaryOf } from './rule-problems.ts';
+
+const flags = defineFlags([{ name: 'json', kind: 'boolean', default: false, help: 'print the findings as JSON' }]);
+
+export function checkCommand(command: Command): Command {
+  return flags
+    .addTo(command.description('check policy files: everything that is wrong, with file, line and column'))
+    .argument('[paths...]', 'rules folders or files', ['rules'])
+    .addHelpText(
+      'after',
+      `
+Reads *.yaml below each folder and starts nothing. Errors are what the actuator would refuse the files for; warnings load.
+
+Exit codes: 0 no errors, 1 errors, 2 wrong flags or no such file.`,
+    )
+    .action((paths: string[]) => {
+      const { json } = flags.read(command);
+      const files = readRules(paths);
+      const { rules, problems } = loadRules(files);
+      const policies = rules?.policies.map(({ name, mode, version }) => ({ name, mode, version })) ?? [];
+      process.stdout.write(
+        json
+          ? `${JSON.stringify({ files: files.length, policies, problems }, undefined, 2)}\n`
+          : `${renderProblems(problems)}${summaryOf(problems, files.length, rules?.policies.length)}\n`,
+      );
+      if (rules === undefined) process.exitCode = 1;
+    });
+}
