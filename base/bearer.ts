@@ -40,7 +40,6 @@ export function parseBearerTokens(text: string, file: string): string[] {
   for (const { token, line } of found) {
     // The token itself stands in no message.
     if (!TOKEN.test(token)) throw refuse('holds what no bearer token may hold: letters, digits and -._~+/ only', line);
-    if (token.length < MIN_LENGTH) throw refuse(`holds a token of fewer than ${MIN_LENGTH} characters`, line);
   }
   const surplus = found[MAX_TOKENS];
   if (surplus) throw refuse(`holds more than ${MAX_TOKENS} tokens`, surplus.line);
@@ -60,9 +59,9 @@ export function openBearerTokens(file: string): BearerTokens {
     // Also where it is wrong: the same wrong file is read and told once.
     seen = printOf(file);
     const { text, mode } = readWithMode(file);
-    digests = parseBearerTokens(text, file).map(digest);
-    warnings =
-      mode & 0o007 ? [`${file} is open to every user of this machine: chmod 0600, or 0640 with its group`] : [];
+    const parsed = parseBearerTokens(text, file);
+    digests = parsed.map(digest);
+    warnings = warningsOf(file, mode, parsed);
   }
   reload();
 
@@ -88,6 +87,15 @@ export function openBearerTokens(file: string): BearerTokens {
       return moved;
     },
   };
+}
+
+function warningsOf(file: string, mode: number, tokens: readonly string[]): string[] {
+  const warnings: string[] = [];
+  if (mode & 0o007) warnings.push(`${file} is open to every user of this machine: chmod 0600, or 0640 with its group`);
+  if (tokens.some((token) => token.length < MIN_LENGTH)) {
+    warnings.push(`${file} holds a token of fewer than ${MIN_LENGTH} characters, which can be guessed. ${MAKE_ONE}`);
+  }
+  return warnings;
 }
 
 function readWithMode(file: string): { text: string; mode: number } {

@@ -1,20 +1,42 @@
 import type { z } from 'zod';
 import { readRules } from '../actuator/rules-folder.ts';
+import { formatDuration } from '../base/durations.ts';
 import { MOMENTS } from '../model/policy.ts';
 import { RULE_CODES } from '../rules/language/codes.ts';
 import { CONDITION_CODES } from '../rules/language/condition-codes.ts';
 import { LATER_KEYS } from '../rules/language/future.ts';
 import { jsonSchema } from '../rules/language/json-schema.ts';
 import { OPERATORS, REFUSED } from '../rules/language/operators.ts';
-import { action, DEFAULTS, defaults, ladder, limits, policy, policyFile, rung, trigger, wish } from '../rules/language/schema.ts';
+import {
+  action,
+  DEFAULTS,
+  defaults,
+  ladder,
+  limits,
+  policy,
+  policyFile,
+  rung,
+  trigger,
+  wish,
+} from '../rules/language/schema.ts';
 import { mode, threshold, window } from '../rules/language/tables.ts';
 import { policyTest } from '../rules/language/testing/schema.ts';
 import { buildVocabulary, describeVariables } from '../rules/language/vocabulary.ts';
-import { formatDuration } from '../base/durations.ts';
 
 /** docs/policies.md as a whole, made of what files are checked against. `example` is the text of a shipped policy. */
 export function renderPoliciesDoc(example: string): string {
-  return [HEAD, exampleText(example), KEYS(), CONDITIONS(), VARIABLES(), TABLES(), TESTS, keyTable('A test', policyTest), CODES(), ''].join('\n');
+  return [
+    HEAD,
+    exampleText(example),
+    KEYS(),
+    CONDITIONS(),
+    VARIABLES(),
+    TABLES(),
+    TESTS,
+    keyTable('A test', policyTest),
+    CODES(),
+    '',
+  ].join('\n');
 }
 
 /** The shipped policy that the page shows. */
@@ -149,7 +171,10 @@ function CODES(): string {
   const conditions = CONDITION_CODES.map(({ code: name, meaning }) => [code(name), 'error', meaning]);
   return `## What can be wrong
 
-${table(['code', '', 'meaning'], [...rows, ...conditions].sort(([a = ''], [b = '']) => (a < b ? -1 : 1)))}`;
+${table(
+  ['code', '', 'meaning'],
+  [...rows, ...conditions].sort(([a = ''], [b = '']) => (a < b ? -1 : 1)),
+)}`;
 }
 
 interface Described {
@@ -185,7 +210,9 @@ function written({ examples, enum: words, const: only }: Described): string {
 function flow(value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value);
   if (Array.isArray(value)) return `[${value.map(flow).join(', ')}]`;
-  const entries = Object.entries(value).map(([key, one]) => `${/^\w+$/.test(key) ? key : JSON.stringify(key)}: ${flow(one)}`);
+  const entries = Object.entries(value).map(
+    ([key, one]) => `${/^\w+$/.test(key) ? key : JSON.stringify(key)}: ${flow(one)}`,
+  );
   return `{ ${entries.join(', ')} }`;
 }
 
@@ -194,6 +221,7 @@ function code(text: string): string {
 }
 
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
+  const line = (cells: readonly string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
   return `${[line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
 }

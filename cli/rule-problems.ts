@@ -9,7 +9,10 @@ function renderProblem({ file, line, column, severity, code, message, hint, snip
   const lines = [`${file}:${line}:${column}: ${severity} ${code}: ${message}`];
   if (snippet.trim() !== '') {
     const number = String(line).padStart(4);
-    lines.push(`${number} | ${snippet}`, `     | ${' '.repeat(Math.min(column - 1, snippet.length))}^ ${hint}`.trimEnd());
+    lines.push(
+      `${number} | ${snippet}`,
+      `     | ${' '.repeat(Math.min(column - 1, snippet.length))}^ ${hint}`.trimEnd(),
+    );
   } else if (hint !== '') lines.push(`     | ${hint}`);
   return lines.map(printable).join('\n');
 }
@@ -22,7 +25,9 @@ function printable(text: string): string {
 export function summaryOf(problems: readonly RuleProblem[], files: number, policies: number | undefined): string {
   const errors = problems.filter(({ severity }) => severity === 'error').length;
   const found = `${count(errors, 'error')}, ${count(problems.length - errors, 'warning')} in ${count(files, 'file')}`;
-  return policies === undefined ? `${found}: refused` : `${found}: ${policies === 1 ? '1 policy' : `${policies} policies`}`;
+  return policies === undefined
+    ? `${found}: refused`
+    : `${found}: ${policies === 1 ? '1 policy' : `${policies} policies`}`;
 }
 
 export function count(number: number, word: string): string {

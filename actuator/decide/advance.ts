@@ -1,6 +1,6 @@
 import type { Case } from '../../model/case.ts';
 import type { Change, Decision } from '../../model/decision.ts';
-import type { Policy, Truth } from '../../model/policy.ts';
+import type { Policy, Scope, Truth } from '../../model/policy.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { claimsFor, claimText, decision, knobsOf } from './act.ts';
 import { stampOf, tryToAct } from './consider.ts';
@@ -65,7 +65,8 @@ function whileActing(
   }
   const scope = sitting.scope(one.target, triggers.at(-1));
   const free = releaseCondition(policy, scope, ended);
-  const blind = policy.thermal && free === 'unknown';
+  // Also while its alert still fires: that came from a sensor of a while ago.
+  const blind = policy.thermal && (policy.until ?? policy.when)?.evaluate(scope) === 'unknown';
   if (blind) return whileBlind(sitting, policy, one);
   if (one.blindFrom !== undefined) return sees(sitting, policy, one);
   if (now >= one.deadline) return release(sitting, policy, one, 'lease_expired');
@@ -76,19 +77,21 @@ function whileActing(
   }
   const climbed = climb(sitting, policy, one);
   if (climbed !== undefined) return climbed;
-  return free === false ? renewed(sitting, policy, one, 'condition_holds') : undefined;
+  return stillHolds(policy, scope) ? renewed(sitting, policy, one, 'condition_holds') : undefined;
 }
 
 /** True: may be given back. Without `until` it is the end of the trigger and of the condition together. */
-function releaseCondition(
-  policy: Policy,
-  scope: Parameters<NonNullable<Policy['when']>['evaluate']>[0],
-  ended: boolean,
-): Truth {
+function releaseCondition(policy: Policy, scope: Scope, ended: boolean): Truth {
   if (policy.until !== undefined) return policy.until.evaluate(scope);
   if (policy.on.length > 0 && !ended) return false;
   const still = policy.when?.evaluate(scope) ?? false;
   return still === 'unknown' ? 'unknown' : !still;
+}
+
+/** Our own reading says that the reason stands. That a trigger is open alone says nothing new: its notices renew the lease. */
+function stillHolds(policy: Policy, scope: Scope): boolean {
+  if (policy.until !== undefined) return policy.until.evaluate(scope) === false;
+  return policy.when?.evaluate(scope) === true;
 }
 
 /** What a window or a person began, a window's end or a person ends; an alert's end is only the occasion to look. */

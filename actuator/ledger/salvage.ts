@@ -13,8 +13,8 @@ export interface Salvage {
   complete: boolean;
 }
 
-/** A damaged tree of pages can lead in a circle. */
-const MOST_ROWS = 10_000;
+/** A damaged tree of pages can lead in a circle; no node has so many knobs. */
+const MOST_ROWS = 2_000;
 
 /**
  * What can still be read of a broken ledger of a dead actuator, so that settings can be given back all the same. Changes
@@ -23,32 +23,30 @@ const MOST_ROWS = 10_000;
 export function salvageKnobs(file: string): Salvage {
   if (!existsSync(file)) throw missingLedger(file);
   const knobs = new Map<string, Knob>();
-  let damaged = 0;
-  let complete = false;
-  let last = '';
+  const found = { damaged: 0, complete: false };
+  let rows = 0;
   try {
     const sql = openSql(file, true);
     try {
       // Row by row: a page that cannot be read costs what comes after it, not what came before.
-      while (knobs.size + damaged < MOST_ROWS && !complete) {
-        const [row] = sql.all(`SELECT ${SEALED_KEY} FROM knobs WHERE key > ? ORDER BY key LIMIT 1`, last);
-        if (row) {
-          last = textOf(row.key);
-          const knob = knobOf(last, row);
-          if (knob) knobs.set(last, knob);
-          else damaged += 1;
-        } else complete = true;
+      for (; rows < MOST_ROWS && !found.complete; rows += 1) {
+        const [row] = sql.all(`SELECT ${SEALED_KEY} FROM knobs ORDER BY key LIMIT 1 OFFSET ?`, rows);
+        const knob = row && knobOf(row);
+        if (knob) knobs.set(knobKey(knob.on, knob.knob), knob);
+        else if (row) found.damaged += 1;
+        else found.complete = true;
       }
     } finally {
       sql.close();
     }
   } catch (error) {
-    if (last === '') throw ledgerError(file, error);
+    if (rows === 0) throw ledgerError(file, error);
   }
-  return { knobs: [...knobs.values()], damaged, complete };
+  return { knobs: [...knobs.values()], ...found };
 }
 
-function knobOf(key: string, row: Row): Knob | undefined {
+function knobOf(row: Row): Knob | undefined {
+  const key = textOf(row.key);
   const knob = unseal('knobs', key, row)?.value as Knob | undefined;
   return knob && keyText(knobKey(knob.on, knob.knob)) === key ? knob : undefined;
 }

@@ -51,9 +51,9 @@ export function levelToLeave(row: Knob, view: ClockView): string | undefined {
 /** Another clock has a limit, ours or somebody else's, that would go with the level. */
 function needsLevel(knob: ClockName, view: ClockView): boolean {
   const row = view.rows.get(knob);
-  if (row === undefined || !isMarked(row)) return isLimited(knob, view);
   const value = view.settings[knob];
-  return view.isClaimed(knob) || value === undefined || !isSame(knob, value, row.found);
+  const isHeld = row !== undefined && isMarked(row) && (view.isClaimed(knob) || !isSame(knob, value, row.found));
+  return isHeld || isLimited(knob, view);
 }
 
 /** The clock has another limit than the driver gives it. */

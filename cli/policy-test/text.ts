@@ -1,5 +1,5 @@
-import { count, renderProblems } from '../rule-problems.ts';
 import type { PolicyCoverage } from '../../rules/language/testing/coverage.ts';
+import { count, renderProblems } from '../rule-problems.ts';
 import type { FileResult, TestReport } from './files.ts';
 
 /** The results of policy tests for people. */
@@ -37,7 +37,12 @@ function coverageLines(coverage: readonly PolicyCoverage[]): string[] {
   });
   const table = [['policy', 'acted', 'released', 'branches', 'held back by'], ...rows];
   const widths = table[0]?.map((_, i) => Math.max(...table.map((row) => row[i]?.length ?? 0))) ?? [];
-  const lines = table.map((row) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0)).join('  ').trimEnd());
+  const lines = table.map((row) =>
+    row
+      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  );
   const unseen = coverage.flatMap(({ policy, leaves }) =>
     leaves.flatMap(({ text, seenTrue, seenFalse }) => [
       ...(seenTrue ? [] : [`${policy}: never true in a test: ${text}`]),

@@ -105,7 +105,12 @@ function amountOf(wish: Rung['powerCap'] | number | undefined): { value: number;
 }
 
 /** A value as written, in the unit of a variable. */
-function inUnit(sheet: Sheet, path: Path, written: string | number, { path: variable, unit }: Variable): number | undefined {
+function inUnit(
+  sheet: Sheet,
+  path: Path,
+  written: string | number,
+  { path: variable, unit }: Variable,
+): number | undefined {
   if (typeof written === 'number') return written;
   const parsed = parseQuantity(written);
   if (!('value' in parsed)) {
@@ -118,4 +123,3 @@ function inUnit(sheet: Sheet, path: Path, written: string | number, { path: vari
   sheet.add('RULE_VALUE_INVALID', path, message, exampleHint(unit));
   return undefined;
 }
-

@@ -42,7 +42,8 @@ export const RULE_CODES = {
   },
   RULE_RELEASE_TOUCHES: {
     severity: 'warning',
-    meaning: '`until` begins exactly where `when` ends: without a gap a value at the edge makes it act and release in turn.',
+    meaning:
+      '`until` begins exactly where `when` ends: without a gap a value at the edge makes it act and release in turn.',
   },
   RULE_NO_RELEASE: {
     severity: 'warning',

@@ -27,15 +27,17 @@ export class Table<T> {
     this.what = what;
   }
 
-  /** False, and told, where the name is taken. */
-  declare(name: string, sheet: Sheet, path: readonly PropertyKey[]): boolean {
+  /** False, and told, where the name is taken. `as` says whether the name is the key or the value at `path`. */
+  declare(name: string, sheet: Sheet, path: readonly PropertyKey[], as: 'key' | 'value' = 'key'): boolean {
     const first = this.declared.get(name);
     if (first === undefined) {
       this.declared.set(name, { sheet, path });
       return true;
     }
     const where = `${first.sheet.file}:${first.sheet.lineOf(first.path)}`;
-    sheet.addAtKey('RULE_NAME_TAKEN', path, `there is a ${this.what} ${name} already, in ${where}`, 'Rename one of them.');
+    const message = `there is a ${this.what} ${name} already, in ${where}`;
+    if (as === 'key') sheet.addAtKey('RULE_NAME_TAKEN', path, message, 'Rename one of them.');
+    else sheet.add('RULE_NAME_TAKEN', path, message, 'Rename one of them.');
     return false;
   }
 

@@ -1,7 +1,7 @@
 import type { Action, Policy, TriggerPattern, Wish } from '../../model/policy.ts';
+import type { RuleCode } from './codes.ts';
 import { intersect, isWithin, touch } from './intervals.ts';
 import { type Allowed, allowedBy, impossibility } from './regions.ts';
-import type { RuleCode } from './codes.ts';
 import type { Sheet } from './sheet.ts';
 import type { Vocabulary } from './vocabulary.ts';
 

@@ -10,8 +10,8 @@ import { defaults as defaultsSchema, policyFile } from './schema.ts';
 import { check, checkPartly, isBlock } from './shape.ts';
 import { type RuleFile, type RuleProblem, Sheet } from './sheet.ts';
 import { checkTestFile } from './testing/schema.ts';
-import type { LoadedPolicy } from './version.ts';
 import { zone as zoneSchema } from './values.ts';
+import type { LoadedPolicy } from './version.ts';
 import { buildVocabulary } from './vocabulary.ts';
 
 export interface LoadOptions {
@@ -37,7 +37,9 @@ type Kind = (typeof KINDS)[number];
  * out only where no error was found. Files of tests are checked, and make no rules.
  */
 export function loadRules(files: readonly RuleFile[], options: LoadOptions = {}): Loaded {
-  const sheets = [...files].sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0)).map((file) => new Sheet(file));
+  const sheets = [...files]
+    .sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : 0))
+    .map((file) => new Sheet(file));
   const byKind = new Map<Kind, Sheet[]>(KINDS.map((kind) => [kind, []]));
   for (const sheet of sheets) {
     const kind = kindOf(sheet);
@@ -110,7 +112,7 @@ function kindOf(sheet: Sheet): Kind | undefined {
   if (kind === undefined) {
     const meant = keys.map((key) => [key, closest(key, KINDS)] as const).find(([, near]) => near !== undefined);
     const hint = meant ? `Did you mean ${meant[1]} for ${meant[0]}?` : `It needs one of ${KINDS.join(', ')}.`;
-    sheet.add('RULE_FILE_KIND', meant ? [meant[0]] : [], 'this is no rule file', hint);
+    sheet.addAtKey('RULE_FILE_KIND', meant ? [meant[0]] : [], 'this is no rule file', hint);
     return undefined;
   }
   return kind;
@@ -168,7 +170,7 @@ function readPolicies(sheet: Sheet, { tables, names, zone }: All): Placed[] {
   const placed: Placed[] = [];
   for (const [i, raw] of policies.entries()) {
     const path = ['policies', i];
-    if (isBlock(raw) && typeof raw.name === 'string') names.declare(raw.name, sheet, [...path, 'name']);
+    if (isBlock(raw) && typeof raw.name === 'string') names.declare(raw.name, sheet, [...path, 'name'], 'value');
     const policy = resolvePolicy(around, path, raw);
     if (policy !== undefined) placed.push({ policy, sheet, path, vocabulary });
   }

@@ -98,7 +98,8 @@ export function compileIn(
   spread(direct, conditions, around.usedConditions);
   for (const name of direct.thresholds) tables.thresholds.used.add(name);
   for (const name of direct.windows) tables.windows.used.add(name);
-  for (const key of ['variables', 'thresholds', 'windows'] as const) for (const one of direct[key]) mentions[key].add(one);
+  for (const key of ['variables', 'thresholds', 'windows'] as const)
+    for (const one of direct[key]) mentions[key].add(one);
   const { condition, errors } = compileCondition(raw, vocabulary, conditions);
   for (const { code, path: within, message, hint } of errors) {
     // Told where the named condition, the threshold or the window itself is wrong.
@@ -130,8 +131,12 @@ function spread(mentions: Mentions, conditions: Readonly<Record<string, unknown>
 
 function isOfBroken(message: string, { thresholds, windows }: Tables): boolean {
   const broken = [
-    ...[...thresholds.declared.keys()].filter((name) => !thresholds.values.has(name)).map((name) => `threshold.${name}`),
-    ...[...windows.declared.keys()].filter((name) => !windows.values.has(name)).flatMap((name) => [`window.${name}`, `"${name}"`]),
+    ...[...thresholds.declared.keys()]
+      .filter((name) => !thresholds.values.has(name))
+      .map((name) => `threshold.${name}`),
+    ...[...windows.declared.keys()]
+      .filter((name) => !windows.values.has(name))
+      .flatMap((name) => [`window.${name}`, `"${name}"`]),
   ];
   return broken.some((name) => message.includes(name));
 }

@@ -139,4 +139,3 @@ export function impossibility({ possible, constant }: Allowed, vocabulary: Vocab
   }
   return undefined;
 }
-

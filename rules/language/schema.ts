@@ -12,7 +12,8 @@ export const version = z.literal(1).meta({ description: 'Version of this format.
 /** JSON Logic; checked in full by the compiler of conditions, so this is for editors alone. */
 export const condition = z.unknown().meta({
   id: 'condition',
-  description: 'JSON Logic: one operator with its operands. It is true, false or unknown; unknown neither acts nor releases.',
+  description:
+    'JSON Logic: one operator with its operands. It is true, false or unknown; unknown neither acts nor releases.',
   anyOf: [
     { type: 'boolean' },
     { type: 'object', minProperties: 1, maxProperties: 1, propertyNames: { enum: [...OPERATORS.keys()] } },

@@ -191,7 +191,9 @@ function examplesOf(schema: z.ZodType): readonly unknown[] {
 
 /** A value as one would write it on one line of YAML. */
 function flow(value: unknown): string {
-  return JSON.stringify(value).replace(/"([\w.%°-]+)"/g, '$1').replace(/([:,])(?=\S)/g, '$1 ');
+  return JSON.stringify(value)
+    .replace(/"([\w.%°-]+)"/g, '$1')
+    .replace(/([:,])(?=\S)/g, '$1 ');
 }
 
 /** Below optional and default. */

@@ -16,7 +16,12 @@ function timeOfDay(description: string, example: string, last: number) {
       const [, hours, minutes] = /^(\d\d):(\d\d)$/.exec(text) ?? [];
       const total = Number(hours) * 60 + Number(minutes);
       if (Number(minutes) < 60 && total <= last) return total;
-      wrong(context, text, `is not a time of day: ${JSON.stringify(text)}`, 'Write two digits each, in quotes: "22:00".');
+      wrong(
+        context,
+        text,
+        `is not a time of day: ${JSON.stringify(text)}`,
+        'Write two digits each, in quotes: "22:00".',
+      );
       return z.NEVER;
     })
     .meta({ description, examples: [example] });
@@ -74,7 +79,10 @@ export const mode = z
     limits: wish.meta({ description: 'For every model that is not named below.' }).optional(),
     models: z
       .record(z.string().min(1).max(40), wish)
-      .meta({ description: 'For single models, by the name that amdgpu_info has.', examples: [{ MI210: { power_cap: '230W' } }] })
+      .meta({
+        description: 'For single models, by the name that amdgpu_info has.',
+        examples: [{ MI210: { power_cap: '230W' } }],
+      })
       .optional(),
   })
   .check((context) => {

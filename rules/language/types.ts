@@ -1,7 +1,7 @@
 /** Types and units of operands: numbers of one unit, texts written with a unit as numbers, values that a text can have. */
 import { closest } from '../../base/closest.ts';
 import type { Unit } from '../../model/units.ts';
-import type { Constant, Expression } from './expression.ts';
+import { type Constant, type Expression, textOf } from './expression.ts';
 import { fail, type Place, type Reader } from './reader.ts';
 import { exampleHint, looksLikeMeasure, nameOf, parseQuantity, readMeasure } from './units.ts';
 
@@ -40,7 +40,7 @@ export function asNumbers(reader: Reader, operator: string, placed: readonly Pla
   const operands = placed.map(({ operand, place }) => {
     const number = asNumber(reader, operator, operand, place, unit);
     if (number === undefined || number.unit === undefined || number.unit === unit) return number;
-    const message = `${operator} joins ${nameOf(unit!)} and ${nameOf(number.unit)}`;
+    const message = `${textOf(operand)} is in ${nameOf(number.unit)}, what it stands with in ${nameOf(unit!)}`;
     return fail(reader, place, 'CONDITION_UNIT', message, exampleHint(unit));
   });
   if (operands.includes(undefined)) return undefined;
@@ -95,10 +95,6 @@ function measured(
   if (unit === undefined) {
     const hint = 'Write a plain number: what it is compared with has no unit.';
     return fail(reader, place, 'CONDITION_UNIT', `${constant.text} has a unit`, hint);
-  }
-  if (unit !== 'own' && measure.unit !== unit) {
-    const message = `${constant.text} is in ${nameOf(measure.unit)}, what it stands with in ${nameOf(unit)}`;
-    return fail(reader, place, 'CONDITION_UNIT', message, exampleHint(unit));
   }
   return { ...constant, type: 'number', ...measure };
 }

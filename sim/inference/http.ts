@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { z } from 'zod';
 import type { Clock, Stoppable } from '../../base/clock.ts';
+import { describe } from '../../base/errors.ts';
 import type { InferenceServer } from '../live/inference.ts';
 import { VllmMetrics } from './metrics.ts';
 import type { Answer } from './service.ts';
@@ -54,7 +55,12 @@ export function inferenceApp(server: InferenceServer, { clock, now }: HttpTerms)
   };
 
   const complete = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const parsed = completion.safeParse(await jsonOf(request));
+    const body = await jsonOf(request);
+    const parsed = completion.safeParse(body.value);
+    if (body.wrong !== undefined) {
+      send(response, 400, failure(body.wrong, 400));
+      return;
+    }
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
       send(response, 400, failure(`${issue?.path.join('.') || 'the body'}: ${issue?.message}`, 400));
@@ -109,7 +115,8 @@ export function inferenceApp(server: InferenceServer, { clock, now }: HttpTerms)
         try {
           await route(request, response);
         } catch (error) {
-          if (!response.headersSent) send(response, 400, failure((error as Error).message, 400));
+          if (response.headersSent) response.destroy();
+          else send(response, 500, failure(describe(error), 500));
         }
       })();
   };
@@ -123,13 +130,17 @@ function send(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 }
 
-async function jsonOf(request: IncomingMessage): Promise<unknown> {
+async function jsonOf(request: IncomingMessage): Promise<{ value?: unknown; wrong?: string }> {
   const chunks: Buffer[] = [];
   let length = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     length += chunk.length;
-    if (length > LONGEST_BODY) throw new Error(`the body is longer than ${LONGEST_BODY} bytes`);
+    if (length > LONGEST_BODY) return { wrong: `the body is longer than ${LONGEST_BODY} bytes` };
     chunks.push(chunk);
   }
-  return JSON.parse(Buffer.concat(chunks).toString('utf8'));
+  try {
+    return { value: JSON.parse(Buffer.concat(chunks).toString('utf8')) };
+  } catch (error) {
+    return { wrong: `the body is no JSON: ${describe(error)}` };
+  }
 }

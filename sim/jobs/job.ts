@@ -110,7 +110,7 @@ export class JobRun {
     if (!lost && !stuck) this.held = Math.max(wants, this.held - this.#terms.free * dt);
     if (this.#cycle) {
       this.#phase = this.#cycle.at(t);
-      if (this.#cycle.saves(t) && !stuck) this.#save('schedule', false);
+      if (this.#cycle.saves(t) && !stuck && !lost) this.#save('schedule', false);
     }
     if (this.#saving === undefined || stuck) return;
     this.#saving.left -= dt;

@@ -48,7 +48,6 @@ describe('the text of a token file', () => {
     ['is empty', '', undefined, 'is empty'],
     ['has empty lines alone', '\n \n', undefined, 'is empty'],
     ['has a third token', `${OLD}\n${NEW}\n\n${THIRD}`, 4, 'more than 2 tokens'],
-    ['has a short token', `${OLD}\nshort`, 2, 'fewer than 16'],
     ['has a comment', `# ours\n${OLD}`, 1, 'no bearer token may hold'],
     ['has a header for a token', `Bearer ${OLD}`, 1, 'no bearer token may hold'],
   ])('is refused where it %s', (_why, text, line, message) => {
@@ -149,7 +148,7 @@ describe('the token file', () => {
     const clock = fakeClock();
     const tokens = openBearerTokens(file);
     followBearerTokens(tokens, clock, createLog({ destination: { write: (line) => void lines.push(line) } }), 1_000);
-    write('short');
+    write('no token at all');
     clock.advance(5_000);
     unlinkSync(file);
     clock.advance(5_000);
@@ -162,6 +161,13 @@ describe('the token file', () => {
     expect(tokens.check(`Bearer ${NEW}`)).toBe('granted');
     expect(lines.join('')).not.toMatch(/0123456789abcdef/);
   });
+});
+
+it('warns of a token that can be guessed, and takes it', () => {
+  write('short');
+  const tokens = openBearerTokens(file);
+  expect(tokens.check('Bearer short')).toBe('granted');
+  expect(tokens.warnings.join()).toContain('fewer than 16');
 });
 
 describe('listening', () => {

@@ -108,6 +108,11 @@ describe('the servers over HTTP', () => {
       const { port } = new URL(url);
       const vllm = node.node.processes.find(({ comm }) => comm === 'vllm');
       expect(vllm?.cmdline.join(' ')).toContain(`--port ${port}`);
+      live.event('signal', 0, 'kill', 'inference');
+      await expect(fetch(`${url}/health`)).rejects.toThrow();
+      live.event('restart', 0, 'inference');
+      expect((await fetch(`${url}/health`)).status).toBe(200);
+      expect(node.node.processes.find(({ comm }) => comm === 'vllm')?.cmdline.join(' ')).toContain(`--port ${port}`);
     } finally {
       await serving.stop();
     }

@@ -52,7 +52,7 @@ export class Expectations {
         if (wanted === undefined) continue;
         const value = wanted === 'none' ? card.settings[knob] : wanted;
         if (!isSame(value, has[knob])) {
-          fail(`expected ${key} ${value ?? 'not there'}${unit} of ${card.name}, it is ${has[knob] ?? 'not there'}${unit}`);
+          fail(`expected ${key} ${amount(value, unit)} of ${card.name}, it is ${amount(has[knob], unit)}`);
         }
       }
       const made = this.#bench.writes(card.pci) - (this.#writes.get(card.pci) ?? 0);
@@ -94,6 +94,9 @@ const KNOB_KEYS = [
   ['clock_max', 'gfx_clock', ' MHz'],
   ['memory_clock_max', 'mem_clock', ' MHz'],
 ] as const satisfies readonly (readonly [string, keyof Settings, string])[];
+
+const amount = (value: number | undefined, unit: string): string =>
+  value === undefined ? 'not there' : `${value}${unit}`;
 
 function isSame(a: number | undefined, b: number | undefined): boolean {
   return a === b || (a !== undefined && b !== undefined && Math.abs(a - b) < 0.5);

@@ -1,6 +1,6 @@
 import type { Reading } from '../../../model/reading.ts';
-import { exampleHint, nameOf, parseQuantity } from '../units.ts';
 import { isPlain, quantityOf } from '../quantities.ts';
+import { exampleHint, nameOf, parseQuantity } from '../units.ts';
 import type { FactValue } from './schema.ts';
 
 /** A fact of a test, in the base unit of its quantity, or what is wrong with it. */

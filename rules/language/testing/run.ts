@@ -1,11 +1,11 @@
-import type { Settings } from '../../../model/claim.ts';
 import type { Health } from '../../../model/card.ts';
+import type { Settings } from '../../../model/claim.ts';
 import type { Decision } from '../../../model/decision.ts';
 import type { Instant } from '../../../model/instant.ts';
 import type { Policy, RuleSet } from '../../../model/policy.ts';
 import type { Trigger } from '../../../model/trigger.ts';
-import type { Bench, BenchCard, BenchMoment, CardMoment, MakeBench } from './bench.ts';
 import { canonical } from '../canonical.ts';
+import type { Bench, BenchCard, BenchMoment, CardMoment, MakeBench } from './bench.ts';
 import type { Coverage } from './coverage.ts';
 import { Expectations } from './expect.ts';
 import { readFact, readingOf } from './facts.ts';
@@ -32,7 +32,10 @@ export async function runTest(
   coverage: Coverage,
 ): Promise<TestResult> {
   const cards = benchCards(test.cards);
-  const bench = makeBench({ ...rules, policies: rules.policies.map((one) => coverage.observe(inMode(one, test))) }, cards);
+  const bench = makeBench(
+    { ...rules, policies: rules.policies.map((one) => coverage.observe(inMode(one, test))) },
+    cards,
+  );
   const run = new TestRun(test, cards, bench, coverage);
   return { name: test.name, failures: await run.run() };
 }

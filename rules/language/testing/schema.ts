@@ -21,12 +21,18 @@ const cardName = z
 
 const fact = z
   .union([z.string(), z.number(), z.boolean(), z.null()])
-  .meta({ description: 'A value, with its unit where it has one; null: there is no reading.', examples: ['90°C', 0.5] });
+  .meta({
+    description: 'A value, with its unit where it has one; null: there is no reading.',
+    examples: ['90°C', 0.5],
+  });
 
 /** Keyed without `gpu.`: `temperature.junction`. */
 const facts = z
   .record(z.string().min(1).max(200), fact)
-  .meta({ description: 'Readings, named as in conditions without gpu.', examples: [{ 'temperature.junction': '90°C' }] });
+  .meta({
+    description: 'Readings, named as in conditions without gpu.',
+    examples: [{ 'temperature.junction': '90°C' }],
+  });
 
 const watts = power.transform((value, context): number => {
   if ('watts' in value) return value.watts;
@@ -78,7 +84,10 @@ const step = z
     health: z.record(cardName, z.enum(HEALTHS)).meta({ description: 'How cards answer.' }).optional(),
     fires: z.array(event).meta({ description: 'Begins, and is told again every 2m until it ends.' }).optional(),
     ends: z.array(event).meta({ description: 'Ends, and is told to have ended.' }).optional(),
-    falls_silent: z.array(event).meta({ description: 'Is not told any more, neither again nor to have ended.' }).optional(),
+    falls_silent: z
+      .array(event)
+      .meta({ description: 'Is not told any more, neither again nor to have ended.' })
+      .optional(),
     writes: z
       .record(cardName, z.enum(['taken', 'refused', 'ignored', 'unanswered']))
       .meta({ description: 'What writes to a card meet from now on.' })
@@ -102,9 +111,18 @@ const expectedDecision = z
 const none = z.literal('none');
 const limit = z
   .strictObject({
-    power_cap: z.union([none, watts]).meta({ examples: ['210W', 'none'] }).optional(),
-    clock_max: z.union([none, clock('')]).meta({ examples: ['1500MHz', 'none'] }).optional(),
-    memory_clock_max: z.union([none, clock('')]).meta({ examples: ['1200MHz', 'none'] }).optional(),
+    power_cap: z
+      .union([none, watts])
+      .meta({ examples: ['210W', 'none'] })
+      .optional(),
+    clock_max: z
+      .union([none, clock('')])
+      .meta({ examples: ['1500MHz', 'none'] })
+      .optional(),
+    memory_clock_max: z
+      .union([none, clock('')])
+      .meta({ examples: ['1200MHz', 'none'] })
+      .optional(),
   })
   .meta({ description: 'What the card has; none: what it had as the test began.' });
 
@@ -116,7 +134,10 @@ const expectation = z
       .meta({ description: 'Made since the last look, in this order; others may be among them.' })
       .optional(),
     not: z.array(expectedDecision).meta({ description: 'Not made since the last look.' }).optional(),
-    limits: z.record(cardName, limit).meta({ examples: [{ gpu0: { power_cap: '210W' } }] }).optional(),
+    limits: z
+      .record(cardName, limit)
+      .meta({ examples: [{ gpu0: { power_cap: '210W' } }] })
+      .optional(),
     writes: z
       .record(cardName, z.int().min(0))
       .meta({ description: 'Writes to a card since the last look.', examples: [{ gpu0: 1 }] })
@@ -182,7 +203,11 @@ export function checkTestFile(sheet: Sheet): TestFile | undefined {
 }
 
 /** Each reading is one that a card can give, in its unit. */
-function checkFacts(sheet: Sheet, path: readonly (string | number)[], facts: Readonly<Record<string, FactValue>>): void {
+function checkFacts(
+  sheet: Sheet,
+  path: readonly (string | number)[],
+  facts: Readonly<Record<string, FactValue>>,
+): void {
   for (const [key, written] of Object.entries(facts)) {
     const read = readFact(key, written);
     if ('message' in read) sheet.add('RULE_VALUE_INVALID', [...path, key], read.message, read.hint);

@@ -15,6 +15,8 @@ const unsaid = bytesOf(rawMessage([rawAlert({ labels: { alertname: 'A' } })]));
 let folder: string;
 let tokens: BearerTokens;
 let served: Served;
+const yes = (): boolean => true;
+const no = (): boolean => false;
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'auth-'));
@@ -103,6 +105,7 @@ describe('a peer elsewhere', () => {
     });
     return seen;
   }
+
   it.each([
     ['nothing is set', {}, {}, false, { status: 403, api: 403 }],
     ['no token', {}, { tokens: true }, false, { status: 401, api: 403 }],
@@ -115,15 +118,16 @@ describe('a peer elsewhere', () => {
       false,
       { status: 403, api: 403 },
     ],
-    ['a verified certificate', {}, { clientCertificates: () => true }, true, { trust: 'authenticated', api: 200 }],
+    ['a verified certificate', {}, { clientCertificates: yes }, true, { trust: 'authenticated', api: 200 }],
+    ['a plain connection beside certificates', {}, { clientCertificates: yes }, false, { status: 403, api: 403 }],
     [
-      'a plain connection beside certificates',
-      {},
-      { clientCertificates: () => true },
-      false,
-      { status: 403, api: 403 },
+      'a wrong token beside a verified certificate',
+      { authorization: 'Bearer nonsense' },
+      { tokens: true, clientCertificates: yes },
+      true,
+      { status: 401, api: 403 },
     ],
-    ['TLS without certificates', {}, { clientCertificates: () => false }, true, { status: 403, api: 403 }],
+    ['TLS without certificates', {}, { clientCertificates: no }, true, { status: 403, api: 403 }],
   ])('%s', async (_why, headers, options, encrypted, seen) => {
     served = new Served();
     const set = { ...options, tokens: 'tokens' in options ? tokens : undefined };

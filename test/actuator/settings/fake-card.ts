@@ -4,7 +4,7 @@ import { KNOBS, type KnobFacts, type KnobName, type Settings } from '../../../mo
 /** A card's limits as its driver keeps them (MI300: `auto` resets every clock limit, a limit needs `manual`). */
 export const CAP = { min: 0, max: 750, default: 750, floor: 300 };
 export const GFX = { min: 132, max: 2100, default: 2100, floor: 840 };
-export const MEM = { min: 900, max: 1300, default: 1300, floor: 901 };
+export const MEM = { min: 900, max: 1300, default: 1300, floor: 904 };
 
 export function factsOf(on: string, without: readonly KnobName[] = []): Map<KnobName, KnobFacts> {
   const all: KnobFacts[] = [

@@ -312,6 +312,20 @@ describe('the performance level', () => {
     expect(step).not.toHaveProperty('to.level');
   });
 
+  it('is what was found by a clock that somebody limited in the level that we had made', () => {
+    const claims = [claim('gfx_clock', 1500), claim('mem_clock', 1000)];
+    const steps = plan({ claims, knobs: [gfx], settings: { ...limited, mem_clock: 1102 } });
+    expect(steps[1]).toMatchObject({ do: 'write', row: { found: 1102, foundLevel: 'manual' } });
+  });
+
+  it('stays for a limit that was found and is back already', () => {
+    const knobs = [gfx, mem({ found: 1102, foundLevel: 'manual', wrote: 1102 })];
+    const steps = plan({ knobs, settings: { ...limited, mem_clock: 1102 } });
+    const restore = steps.find((step) => step.do === 'restore');
+    expect(restore).toMatchObject({ to: { gfx_clock: 2100 } });
+    expect(restore).not.toHaveProperty('to.level');
+  });
+
   it('is given back where a write that was refused half-way left nothing but it', () => {
     const knob = clock({ writing: 1500, state: 'unsettled', attempts: 1 });
     expect(only({ knobs: [knob], settings: manual })).toMatchObject({

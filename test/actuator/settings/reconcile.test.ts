@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { CRASH_POINTS } from '../../../actuator/settings/reconcile.ts';
 import type { Reading } from '../../../model/reading.ts';
 import { A, B, Desk } from './desk.ts';
 
@@ -318,6 +319,37 @@ describe('a ledger that takes no commits', () => {
     desk.claim('a', {});
     await desk.run();
     expect(desk.card.settings.power_cap).toBe(750);
+  });
+});
+
+describe('a process that is killed', () => {
+  const both = CRASH_POINTS.flatMap((at) => [['setting', at] as const, ['giving back', at] as const]);
+  it.each(both)('while %s, at %s, leaves all that its successor needs', async (doing, at) => {
+    let armed = false;
+    const desk: Desk = new Desk({
+      crashPoint: (name) => {
+        if (!armed || name !== at) return;
+        armed = false;
+        desk.restart();
+        throw new Error('killed');
+      },
+    });
+    desk.claim('a', { power_cap: 500, gfx_clock: 1500 });
+    if (doing === 'giving back') {
+      await desk.run();
+      desk.claim('a', {});
+    }
+    armed = true;
+    await desk.run();
+    expect(armed).toBe(false);
+    await desk.run();
+    const limited = { power_cap: 500, gfx_clock: 1500, mem_clock: 1300, level: 'manual' };
+    const open = { power_cap: 750, gfx_clock: 2100, mem_clock: 1300, level: 'auto' };
+    expect(desk.card.settings).toEqual(doing === 'setting' ? limited : open);
+    desk.claim('a', {});
+    await desk.run();
+    expect(desk.card.settings).toEqual(open);
+    expect(desk.rows.knobs.size).toBe(0);
   });
 });
 

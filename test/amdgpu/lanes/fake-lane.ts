@@ -12,10 +12,12 @@ export interface World {
   /** Every item that was begun, with the lane that began it. */
   begun: { lane: number; name: string }[];
   lanes: FakeLane[];
+  /** ms that were left for each batch when it was begun. */
+  left: number[];
 }
 
 export function world(clock: Clock): World {
-  return { clock, takes: new Map(), kills: new Map(), begun: [], lanes: [] };
+  return { clock, takes: new Map(), kills: new Map(), begun: [], lanes: [], left: [] };
 }
 
 export const item = (name: string): Item => ({ op: 'read', files: [name] });
@@ -81,6 +83,7 @@ export class FakeLane implements LaneFace {
     const batch = this.#queue.shift();
     if (batch === undefined) return;
     this.#current = { batch, answered: 0, wanted: batch.items.length };
+    if (batch.left !== undefined) this.#world.left.push(batch.left());
     this.#work();
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { LanePool, type Outcome, type PoolOptions, type Task } from '../../../amdgpu/lanes/pool.ts';
+import { LanePool, type Outcome, type PoolOptions, type Task, type WriteOutcome } from '../../../amdgpu/lanes/pool.ts';
 import { type FakeClock, fakeClock } from '../../../base/clock.ts';
-import { FakeLane, item, type World, world } from './fake-lane.ts';
+import { FakeLane, item, type World, world, writeOf } from './fake-lane.ts';
 
 const HANG = Number.POSITIVE_INFINITY;
 
@@ -240,6 +240,125 @@ describe('a lane that ends', () => {
     const tasks = ['a', 'b', 'c'].map((name): Task => ({ owner: name, item: item(name) }));
     expect((await pool.run(tasks, 5000)).map(({ op }) => op)).toEqual(['lost', 'lost', 'lost']);
     expect(w.lanes.length).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('a write', () => {
+  const writing = (): Bench => {
+    const b = bench({ writable: true });
+    b.pool.warm();
+    return b;
+  };
+
+  /** What became of it, and after how long; time goes on until that is known. */
+  async function write(b: Bench, name: string, deadline = 2000): Promise<{ op: string; ms: number }> {
+    const start = b.clock.monotonic();
+    const owner = name.split('/')[0] as string;
+    let outcome: WriteOutcome | undefined;
+    void b.pool.write(owner, writeOf(name), deadline).then((one) => {
+      outcome = one;
+    });
+    while (outcome === undefined) await b.clock.settle(1);
+    return { op: outcome.op, ms: b.clock.monotonic() - start };
+  }
+
+  it('goes over the lane that reads its card, behind the reading that is going on', async () => {
+    const b = writing();
+    b.world.takes.set('a', 30);
+    const pass = b.run(['a', 'b']);
+    const written = write(b, 'a/cap');
+    await Promise.all([pass, written]);
+    expect(b.world.begun).toEqual([
+      { lane: 1, name: 'a' },
+      { lane: 1, name: 'b' },
+      { lane: 1, name: 'a/cap' },
+    ]);
+  });
+
+  it('that hangs costs another card less than 100 ms, for a spare lane is up already', async () => {
+    const b = writing();
+    b.world.takes.set('a/cap', HANG);
+    const hung = write(b, 'a/cap');
+    const other = await write(b, 'b/cap');
+    expect(other.op).toBe('write');
+    expect(other.ms).toBeLessThan(100);
+    expect(await hung).toMatchObject({ op: 'timeout' });
+    expect(begunOn(b, 'a/cap')).toEqual([1]);
+    expect(begunOn(b, 'b/cap')).toEqual([2]);
+  });
+
+  it('is waited for to its deadline, longer than a reading is', async () => {
+    const b = writing();
+    b.world.takes.set('a/cap', 1500);
+    const { op, ms } = await write(b, 'a/cap');
+    expect({ op, late: ms >= 1500 && ms < 1550 }).toEqual({ op: 'write', late: true });
+    expect((await write(b, 'a/cap')).op).toBe('write');
+    expect(begunOn(b, 'a/cap')).toEqual([1, 1]);
+  });
+
+  it('is not sent to a card whose lane is stuck, and no second lane touches that card', async () => {
+    const b = writing();
+    b.world.takes.set('a', HANG);
+    await b.run(['a', 'b']);
+    expect(await write(b, 'a/cap')).toEqual({ op: 'timeout', ms: expect.any(Number) });
+    expect(begunOn(b, 'a/cap')).toEqual([]);
+    b.world.takes.set('a', 0);
+    await b.clock.settle(5);
+    expect((await write(b, 'a/cap')).op).toBe('write');
+    expect(begunOn(b, 'a/cap')).toEqual([1]);
+  });
+
+  it('that hung leaves its card unread until it has answered', async () => {
+    const b = writing();
+    b.world.takes.set('a/cap', HANG);
+    expect((await write(b, 'a/cap')).op).toBe('timeout');
+    expect(await b.run(['a', 'b'])).toMatchObject({ a: 'timeout', b: 'read' });
+    expect(begunOn(b, 'a')).toEqual([]);
+    b.world.takes.set('a/cap', 0);
+    await b.clock.settle(5);
+    expect(await b.run(['a', 'b'])).toMatchObject({ a: 'read', b: 'read' });
+  });
+
+  it.each([
+    ['on the shared lane', false],
+    ['on a lane of its own', true],
+  ])('is never tried twice: where its lane ends at it %s, it is lost', async (_where, own) => {
+    const b = writing();
+    if (own) {
+      b.world.takes.set('a', 300);
+      await b.run(['a', 'b']);
+      b.world.takes.delete('a');
+    }
+    b.world.kills.set('a/cap', 1);
+    expect((await write(b, 'a/cap')).op).toBe('lost');
+    expect(begunOn(b, 'a/cap')).toHaveLength(1);
+    expect((await write(b, 'a/cap')).op).toBe('write');
+  });
+
+  it('that waited unsent behind another card that hangs goes to the next lane', async () => {
+    const b = writing();
+    b.world.takes.set('a', HANG);
+    const pass = b.run(['a', 'b']);
+    expect(await write(b, 'b/cap')).toMatchObject({ op: 'write' });
+    await pass;
+    expect(begunOn(b, 'b/cap')).toEqual([2]);
+  });
+
+  it('says how long it may take when it is sent, not when it was asked for', async () => {
+    const b = writing();
+    b.world.takes.set('a', 40);
+    const pass = b.run(['a']);
+    await write(b, 'a/cap', 500);
+    await pass;
+    expect(b.world.left).toHaveLength(2);
+    expect(b.world.left[1]).toBeLessThanOrEqual(460);
+  });
+
+  it('is not done once the pool is closed', async () => {
+    const b = writing();
+    b.pool.close();
+    expect(b.world.lanes.every(({ lost }) => lost)).toBe(true);
+    expect((await write(b, 'a/cap')).op).toBe('timeout');
   });
 });
 

@@ -400,6 +400,11 @@ describe('units', () => {
     expect(errorsOf(source)[0]?.hint).not.toBe('');
   });
 
+  it('that do not fit are told with both', () => {
+    expect(errorsOf({ '>=': [junction, '450W'] })[0]?.message).toBe('"450W" is in watts, what it stands with in °C');
+    expect(errorsOf({ '>=': [junction, power] })[0]?.message).toBe('gpu.power is in watts, what it stands with in °C');
+  });
+
   it('a number in quotes is told to be without', () => {
     expect(errorsOf({ '>=': [junction, '85'] })).toMatchObject([
       { code: 'CONDITION_TYPE', hint: 'Write 85 without quotes, or with its unit.' },

@@ -323,6 +323,8 @@ describe('the vocabulary', () => {
     const rows = describeVariables(vocabulary);
     expect(new Set(rows.map(({ path }) => path)).size).toBe(rows.length);
     for (const { meaning } of rows) expect(meaning).toMatch(/\.$/);
+    // What find refuses, or does not know, is not offered.
+    for (const { path } of rows) expect(vocabulary.find(path.replace('NAME', 'x'))).toHaveProperty('variable');
     expect(rows).toContainEqual({
       path: 'gpu.temperature.SENSOR',
       type: 'number',
