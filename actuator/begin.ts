@@ -1,13 +1,13 @@
 import { describe } from '../base/errors.ts';
 import type { Log } from '../base/log.ts';
 import type { Book, BookOptions } from '../model/book.ts';
-import { pairKey } from '../model/book.ts';
+import { putIn } from '../model/book.ts';
 import type { Case } from '../model/case.ts';
 import type { Change } from '../model/decision.ts';
 import type { RuleSet } from '../model/policy.ts';
 import { targetKey } from '../model/target.ts';
 import { revivePolicy } from '../rules/language/version.ts';
-import { emptyBook, putTrigger, versionKey } from './decide/apply.ts';
+import { emptyBook, putTrigger } from './decide/apply.ts';
 import type { LedgerState } from './ledger/state.ts';
 
 /** The book as the ledger left it, under the rules of now. `orphans` are cases whose policy nobody knows any more. */
@@ -30,10 +30,10 @@ export function beginBook(
     ...(breaker === undefined ? {} : { breaker }),
   });
   for (const trigger of state.triggers.values()) putTrigger(book, trigger);
-  for (const one of book.cases.values()) book.caseOf.set(pairKey(one.policy, targetKey(one.target)), one.id);
+  for (const one of book.cases.values()) putIn(book.caseOf, one.policy, targetKey(one.target), one);
   for (const { name, version, source } of state.policies) {
     try {
-      book.versions.set(versionKey(name, version), revivePolicy(source));
+      putIn(book.versions, name, version, revivePolicy(source));
     } catch (error) {
       log.warn({ policy: name }, `the version that began a case cannot be read any more: ${describe(error)}`);
     }
@@ -44,7 +44,7 @@ export function beginBook(
 
 function isKnown(book: Book, { policy, version }: Case): boolean {
   return (
-    book.versions.has(versionKey(policy, version)) ||
+    book.versions.get(policy)?.has(version) === true ||
     book.rules.policies.some((one) => one.name === policy && one.version === version)
   );
 }

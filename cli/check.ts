@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { readRules } from '../actuator/rules-folder.ts';
+import { configurationError } from '../base/errors.ts';
 import { defineFlags } from '../base/flags.ts';
 import { loadRules } from '../rules/language/load.ts';
 import { renderProblems, summaryOf } from './rule-problems.ts';
@@ -20,6 +21,10 @@ Exit codes: 0 no errors, 1 errors, 2 wrong flags or no such file.`,
     .action((paths: string[]) => {
       const { json } = flags.read(command);
       const files = readRules(paths);
+      if (files.length === 0) {
+        const hint = 'Name a folder that has some.';
+        throw configurationError('RULES_NOT_FOUND', `no *.yaml in ${paths.join(', ')}`, hint);
+      }
       const { rules, problems } = loadRules(files);
       const policies = rules?.policies.map(({ name, mode, version }) => ({ name, mode, version })) ?? [];
       process.stdout.write(
@@ -27,6 +32,6 @@ Exit codes: 0 no errors, 1 errors, 2 wrong flags or no such file.`,
           ? `${JSON.stringify({ files: files.length, policies, problems }, undefined, 2)}\n`
           : `${renderProblems(problems)}${summaryOf(problems, files.length, rules?.policies.length)}\n`,
       );
-      if (rules === undefined) process.exitCode = 1;
+      if (problems.some(({ severity }) => severity === 'error')) process.exitCode = 1;
     });
 }

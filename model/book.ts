@@ -15,16 +15,16 @@ export interface Considered {
 /** Everything that is decided upon: the ledger's rows in memory. Changed only by applying committed changes. */
 export interface Book {
   rules: RuleSet;
-  /** Versions that open cases still hold, by `name@version`. */
-  versions: Map<string, Policy>;
+  /** Versions that open cases still hold, by name and version. */
+  versions: Map<string, Map<string, Policy>>;
   /** By key; those that have ended are kept for a while without their values. */
   triggers: Map<string, OpenTrigger>;
   /** Those that are open, by `source name`. */
   open: Map<string, Map<string, OpenTrigger>>;
   /** Open cases by id. */
   cases: Map<string, Case>;
-  /** Open cases by `policy target`. */
-  caseOf: Map<string, string>;
+  /** Open cases by policy and target. */
+  caseOf: Map<string, Map<string, Case>>;
   claims: Map<string, readonly Claim[]>;
   knobs: Map<string, Knob>;
   /** By `policy target`: no new act before. */
@@ -34,7 +34,8 @@ export interface Book {
   pauses: Map<string, Pause>;
   breaker: Breaker;
   numbers: Map<number, { pci: string; since: Instant }>;
-  considered: Map<string, Considered>;
+  /** By policy and target. */
+  considered: Map<string, Map<string, Considered>>;
   /** Settings of this process. */
   options: BookOptions;
 }
@@ -53,3 +54,17 @@ export interface BookOptions {
 }
 
 export const pairKey = (policy: string, target: string): string => `${policy} ${target}`;
+
+/** Puts into a map of maps. */
+export function putIn<V>(map: Map<string, Map<string, V>>, first: string, second: string, value: V): void {
+  const inner = map.get(first);
+  if (inner === undefined) map.set(first, new Map([[second, value]]));
+  else inner.set(second, value);
+}
+
+/** Takes out of a map of maps, and the inner map with its last entry. */
+export function dropFrom<V>(map: Map<string, Map<string, V>>, first: string, second: string): void {
+  const inner = map.get(first);
+  inner?.delete(second);
+  if (inner?.size === 0) map.delete(first);
+}

@@ -1,6 +1,6 @@
 import type { Case } from '../../model/case.ts';
 import type { Change, Decision } from '../../model/decision.ts';
-import type { Policy, Scope, Truth } from '../../model/policy.ts';
+import type { Policy, Truth } from '../../model/policy.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { claimsFor, claimText, decision, knobsOf } from './act.ts';
 import { stampOf, tryToAct } from './consider.ts';
@@ -63,35 +63,31 @@ function whileActing(
   if (policy.on.length > 0 && ended && endsWithItsTrigger(sitting, policy, one)) {
     return release(sitting, policy, one, 'trigger_closed');
   }
-  const scope = sitting.scope(one.target, triggers.at(-1));
-  const free = releaseCondition(policy, scope, ended);
+  // Evaluated once: whether it may end, whether it still holds and whether anything is seen at all follow from the one truth.
+  const seen = (policy.until ?? policy.when)?.evaluate(sitting.scope(one.target, triggers.at(-1)));
   // Also while its alert still fires: that came from a sensor of a while ago.
-  const blind = policy.thermal && (policy.until ?? policy.when)?.evaluate(scope) === 'unknown';
-  if (blind) return whileBlind(sitting, policy, one);
+  if (policy.thermal && seen === 'unknown') return whileBlind(sitting, policy, one);
   if (one.blindFrom !== undefined) return sees(sitting, policy, one);
   if (now >= one.deadline) return release(sitting, policy, one, 'lease_expired');
-  if (free === true) return whileDwelling(sitting, policy, one);
+  if (mayEnd(policy, seen, ended)) return whileDwelling(sitting, policy, one);
   if (one.dwellFrom !== undefined) {
     const { dwellFrom: _, ...rest } = one;
     return changed(sitting, policy, rest, 'adjusted', 'condition_holds', { dwell: 'begins anew' });
   }
   const climbed = climb(sitting, policy, one);
   if (climbed !== undefined) return climbed;
-  return stillHolds(policy, scope) ? renewed(sitting, policy, one, 'condition_holds') : undefined;
+  return stillHolds(policy, seen) ? renewed(sitting, policy, one, 'condition_holds') : undefined;
 }
 
-/** True: may be given back. Without `until` it is the end of the trigger and of the condition together. */
-function releaseCondition(policy: Policy, scope: Scope, ended: boolean): Truth {
-  if (policy.until !== undefined) return policy.until.evaluate(scope);
-  if (policy.on.length > 0 && !ended) return false;
-  const still = policy.when?.evaluate(scope) ?? false;
-  return still === 'unknown' ? 'unknown' : !still;
+/** Whether it may be given back. Without `until` that is at the end of the trigger and of the condition together. */
+function mayEnd(policy: Policy, seen: Truth | undefined, ended: boolean): boolean {
+  if (policy.until !== undefined) return seen === true;
+  return (ended || policy.on.length === 0) && (seen === false || policy.when === undefined);
 }
 
 /** Our own reading says that the reason stands. That a trigger is open alone says nothing new: its notices renew the lease. */
-function stillHolds(policy: Policy, scope: Scope): boolean {
-  if (policy.until !== undefined) return policy.until.evaluate(scope) === false;
-  return policy.when?.evaluate(scope) === true;
+function stillHolds(policy: Policy, seen: Truth | undefined): boolean {
+  return policy.until === undefined ? seen === true : seen === false;
 }
 
 /** What a window or a person began, a window's end or a person ends; an alert's end is only the occasion to look. */

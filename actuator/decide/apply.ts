@@ -1,4 +1,4 @@
-import { type Book, type BookOptions, pairKey } from '../../model/book.ts';
+import { type Book, type BookOptions, dropFrom, pairKey, putIn } from '../../model/book.ts';
 import { OPEN_STATES } from '../../model/case.ts';
 import { knobKey } from '../../model/claim.ts';
 import type { Change, Decision } from '../../model/decision.ts';
@@ -26,8 +26,6 @@ export function emptyBook(rules: RuleSet, options: BookOptions): Book {
   };
 }
 
-export const versionKey = (name: string, version: string): string => `${name}@${version}`;
-
 /** Brings the book to what was committed. Nothing else changes it. */
 export function applyChanges(book: Book, changes: readonly Change[]): void {
   for (const change of changes) {
@@ -43,11 +41,12 @@ export function applyChanges(book: Book, changes: readonly Change[]): void {
 export function applyDecisions(book: Book, decisions: readonly Decision[]): void {
   for (const decision of decisions) {
     applyChanges(book, decision.changes);
-    const pair = pairKey(decision.policy, targetKey(decision.target));
-    if (decision.outcome !== 'suppressed') book.considered.delete(pair);
+    const target = targetKey(decision.target);
+    if (decision.outcome !== 'suppressed') dropFrom(book.considered, decision.policy, target);
     else {
       const { trigger } = decision.detail;
-      book.considered.set(pair, { reason: decision.reason, ...(typeof trigger === 'string' ? { trigger } : {}) });
+      const now = { reason: decision.reason, ...(typeof trigger === 'string' ? { trigger } : {}) };
+      putIn(book.considered, decision.policy, target, now);
     }
   }
 }
@@ -59,15 +58,15 @@ function put(book: Book, change: Extract<Change, { put: string }>): void {
       break;
     case 'case': {
       const { case: one } = change;
-      const pair = pairKey(one.policy, targetKey(one.target));
+      const target = targetKey(one.target);
       if (OPEN_STATES.has(one.state)) {
         book.cases.set(one.id, one);
-        book.caseOf.set(pair, one.id);
+        putIn(book.caseOf, one.policy, target, one);
         break;
       }
       book.cases.delete(one.id);
       book.claims.delete(one.id);
-      if (book.caseOf.get(pair) === one.id) book.caseOf.delete(pair);
+      if (book.caseOf.get(one.policy)?.get(target)?.id === one.id) dropFrom(book.caseOf, one.policy, target);
       forgetVersion(book, one.policy, one.version);
       break;
     }
@@ -96,7 +95,7 @@ function put(book: Book, change: Extract<Change, { put: string }>): void {
       break;
     case 'policy': {
       const policy = book.rules.policies.find((one) => one.name === change.name && one.version === change.version);
-      if (policy !== undefined) book.versions.set(versionKey(change.name, change.version), policy);
+      if (policy !== undefined) putIn(book.versions, change.name, change.version, policy);
       break;
     }
     case 'number':
@@ -114,25 +113,19 @@ export function putTrigger(book: Book, trigger: OpenTrigger): void {
     return;
   }
   book.triggers.set(key, trigger);
-  const name = openKey(trigger);
-  const open = book.open.get(name);
-  if (open === undefined) book.open.set(name, new Map([[key, trigger]]));
-  else open.set(key, trigger);
+  putIn(book.open, openKey(trigger), key, trigger);
 }
 
 export function dropTrigger(book: Book, key: string): void {
   const known = book.triggers.get(key);
   if (known === undefined) return;
   book.triggers.delete(key);
-  const name = openKey(known);
-  const open = book.open.get(name);
-  open?.delete(key);
-  if (open?.size === 0) book.open.delete(name);
+  dropFrom(book.open, openKey(known), key);
 }
 
 const openKey = ({ source, name }: { source: string; name: string }): string => `${source} ${name}`;
 
 function forgetVersion(book: Book, name: string, version: string): void {
-  for (const one of book.cases.values()) if (one.policy === name && one.version === version) return;
-  book.versions.delete(versionKey(name, version));
+  for (const one of book.caseOf.get(name)?.values() ?? []) if (one.version === version) return;
+  dropFrom(book.versions, name, version);
 }

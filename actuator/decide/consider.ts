@@ -1,7 +1,6 @@
-import { pairKey } from '../../model/book.ts';
 import type { Decision, DecisionReason } from '../../model/decision.ts';
 import type { Policy, Truth } from '../../model/policy.ts';
-import { type Target, targetKey } from '../../model/target.ts';
+import type { Target } from '../../model/target.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { act, claimsFor, decision, newCase, setsKnobs } from './act.ts';
 import { firstRefusal } from './guards.ts';
@@ -110,7 +109,7 @@ export function suppressed(
   trigger?: string,
 ): Decision | undefined {
   if (policy.on.length === 0 && refusal.reason === 'condition_false') return undefined;
-  const before = sitting.book.considered.get(pairKey(policy.name, targetKey(target)));
+  const before = sitting.book.considered.get(policy.name)?.get(sitting.keyOf(target));
   if (before?.reason === refusal.reason && before.trigger === trigger) return undefined;
   const matter = { policy, target, mode: sitting.modeOf(policy) };
   const detail = trigger === undefined ? refusal.detail : { ...refusal.detail, trigger };

@@ -1,4 +1,4 @@
-import { type Book, pairKey } from '../../model/book.ts';
+import type { Book } from '../../model/book.ts';
 import type { Case } from '../../model/case.ts';
 import type { Decision } from '../../model/decision.ts';
 import type { Facts } from '../../model/facts.ts';
@@ -6,7 +6,6 @@ import type { Policy } from '../../model/policy.ts';
 import { type Target, targetKey } from '../../model/target.ts';
 import type { OpenTrigger, Trigger } from '../../model/trigger.ts';
 import { advance, renewed } from './advance.ts';
-import { versionKey } from './apply.ts';
 import { consider, suppressed } from './consider.ts';
 import type { Event } from './event.ts';
 import { aimOf, everyTarget, isFor, openFor } from './match.ts';
@@ -42,7 +41,7 @@ export function decide(book: Book, event: Event, facts: Facts): Decision[] {
 
 /** The version of the policy that began the case, also when the file has moved on. */
 export function policyOf(book: Book, one: Case): Policy | undefined {
-  const held = book.versions.get(versionKey(one.policy, one.version));
+  const held = book.versions.get(one.policy)?.get(one.version);
   return held ?? book.rules.policies.find((policy) => policy.name === one.policy && policy.version === one.version);
 }
 
@@ -56,7 +55,7 @@ function onTriggers(sitting: Sitting, triggers: readonly Trigger[]): Decision[] 
     const seen = new Set<string>();
     for (const trigger of own) {
       for (const target of targetsOf(sitting, policy, trigger, decisions)) {
-        const key = targetKey(target);
+        const key = sitting.keyOf(target);
         if (seen.has(key)) continue;
         seen.add(key);
         decisions.push(...onNews(sitting, policy, looks.get(key) ?? { target, triggers: [] }, trigger));
@@ -99,7 +98,7 @@ function onTick(sitting: Sitting): Decision[] {
       decisions.push(settled);
       continue;
     }
-    const look = aims.get(one.policy)?.get(targetKey(one.target));
+    const look = aims.get(one.policy)?.get(sitting.keyOf(one.target));
     decisions.push(...advance(sitting, policy, one, look?.triggers ?? stillOpen(sitting, policy, one)));
   }
   return decisions;
@@ -122,17 +121,20 @@ interface Look {
 export function looksOf(sitting: Sitting, policy: Policy, refused: Decision[]): Map<string, Look> {
   const looks = new Map<string, Look>();
   const add = (target: Target, trigger?: OpenTrigger): void => {
-    const key = targetKey(target);
-    const look = looks.get(key) ?? { target, triggers: [] };
+    const key = sitting.keyOf(target);
+    let look = looks.get(key);
+    if (look === undefined) {
+      look = { target, triggers: [] };
+      looks.set(key, look);
+    }
     if (trigger !== undefined) look.triggers.push(trigger);
-    looks.set(key, look);
   };
   if (policy.on.length === 0) {
     for (const target of everyTarget(policy, sitting.facts)) add(target);
     return looks;
   }
   for (const trigger of openFor(sitting.book, policy, sitting.now)) {
-    const aim = aimOf(policy, trigger, sitting.facts);
+    const aim = sitting.aim(policy, trigger);
     if ('targets' in aim) for (const target of aim.targets) add(target, trigger);
     else push(refused, suppressed(sitting, policy, { kind: 'node' }, { reason: aim.nowhere, detail: {} }, trigger.key));
   }
@@ -146,9 +148,8 @@ function targetsOf(sitting: Sitting, policy: Policy, trigger: Trigger, refused: 
   return [];
 }
 
-function openCase({ book }: Sitting, policy: Policy, target: Target): Case | undefined {
-  const id = book.caseOf.get(pairKey(policy.name, targetKey(target)));
-  return id === undefined ? undefined : book.cases.get(id);
+function openCase({ book, keyOf }: Sitting, policy: Policy, target: Target): Case | undefined {
+  return book.caseOf.get(policy.name)?.get(keyOf(target));
 }
 
 function giveBack(

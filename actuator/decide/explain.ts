@@ -1,4 +1,4 @@
-import { type Book, pairKey } from '../../model/book.ts';
+import type { Book } from '../../model/book.ts';
 import type { Case } from '../../model/case.ts';
 import type { Claim, Knob } from '../../model/claim.ts';
 import { knobKey } from '../../model/claim.ts';
@@ -81,8 +81,7 @@ function targetsOf(policy: Policy, facts: Facts, question: Question, asked: Case
 
 function explainOne(sitting: Sitting, policy: Policy, target: Target, triggers: readonly OpenTrigger[]): Explanation {
   const { book } = sitting;
-  const id = book.caseOf.get(pairKey(policy.name, targetKey(target)));
-  const one = id === undefined ? undefined : book.cases.get(id);
+  const one = book.caseOf.get(policy.name)?.get(targetKey(target));
   const claims = one === undefined ? [] : (book.claims.get(one.id) ?? []);
   const when = evaluated(sitting, policy.when, target, triggers);
   const until = evaluated(sitting, policy.until, target, triggers);

@@ -10,7 +10,8 @@ export type Aim = { targets: readonly Target[] } | { nowhere: DecisionReason };
 
 export function matches(pattern: TriggerPattern, trigger: Trigger): boolean {
   if (pattern.source !== trigger.source || pattern.name !== trigger.name) return false;
-  return Object.entries(pattern.labels ?? {}).every(
+  if (pattern.labels === undefined) return true;
+  return Object.entries(pattern.labels).every(
     ([name, value]) => Object.hasOwn(trigger.values, name) && String(trigger.values[name]) === value,
   );
 }

@@ -6,6 +6,7 @@ import type { Policy, Scope } from '../../model/policy.ts';
 import { type Target, targetKey } from '../../model/target.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { scopeOf } from '../../rules/language/variables.ts';
+import { type Aim, aimOf } from './match.ts';
 
 /**
  * One sitting of `decide`: the book and the facts as they are, and what was decided in this sitting so far, which counts
@@ -15,6 +16,9 @@ export class Sitting {
   readonly book: Book;
   readonly facts: Facts;
   readonly #scopes = new Map<string, Scope>();
+  readonly #triggered = new Map<OpenTrigger, Map<string, Scope>>();
+  readonly #keys = new Map<string, string>();
+  readonly #aims = new Map<OpenTrigger, Aim>();
   readonly #acting = new Map<string, number>();
   #recentActs: number;
   #eligible: number | undefined;
@@ -65,17 +69,49 @@ export class Sitting {
     if (isActing(one)) this.#count(one, -1);
   }
 
-  /** Variables as they are for this target; those of a trigger only with one. */
+  /** As targetKey, made once a card. */
+  readonly keyOf = (target: Target): string => {
+    if (target.kind !== 'gpu') return targetKey(target);
+    let key = this.#keys.get(target.pci);
+    if (key === undefined) {
+      key = targetKey(target);
+      this.#keys.set(target.pci, key);
+    }
+    return key;
+  };
+
+  /** As aimOf, made once for all policies of one kind of target. */
+  aim(policy: Policy, trigger: OpenTrigger): Aim {
+    if (policy.target !== 'gpu') return aimOf(policy, trigger, this.facts);
+    let aim = this.#aims.get(trigger);
+    if (aim === undefined) {
+      aim = aimOf(policy, trigger, this.facts);
+      this.#aims.set(trigger, aim);
+    }
+    return aim;
+  }
+
+  /** Variables as they are for this target; those of a trigger only with one, and then never shared. */
   scope(target: Target, trigger?: OpenTrigger): Scope {
-    const key = trigger === undefined ? targetKey(target) : `${targetKey(target)} ${trigger.key}`;
-    let scope = this.#scopes.get(key);
+    const scopes = trigger === undefined ? this.#scopes : this.#scopesOf(trigger);
+    const key = this.keyOf(target);
+    let scope = scopes.get(key);
     if (scope === undefined) {
       const { book, facts } = this;
       const settings = (on: string, knob: KnobName): KnobState | undefined => book.knobs.get(knobKey(on, knob))?.state;
       scope = scopeOf({ facts, target, rules: book.rules, settings, ...(trigger === undefined ? {} : { trigger }) });
-      this.#scopes.set(key, scope);
+      scopes.set(key, scope);
     }
     return scope;
+  }
+
+  #scopesOf(trigger: OpenTrigger): Map<string, Scope> {
+    let scopes = this.#triggered.get(trigger);
+    if (scopes === undefined) {
+      scopes = new Map();
+      this.#triggered.set(trigger, scopes);
+    }
+    return scopes;
   }
 
   #count(one: Case, by: number): void {

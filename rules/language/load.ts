@@ -20,7 +20,10 @@ export interface LoadOptions {
 }
 
 export interface Loaded {
-  /** Absent where anything is wrong: half of what was meant is worse than what was there before. */
+  /**
+   * Absent where anything is wrong in them: half of what was meant is worse than what was there before. A file of tests that
+   * is wrong is told like any other, but takes no rules away.
+   */
   rules?: RuleSet;
   /** Everything that is wrong, errors and warnings, in the order of the files. */
   problems: RuleProblem[];
@@ -34,7 +37,7 @@ type Kind = (typeof KINDS)[number];
 
 /**
  * Reads all files of a rules folder, given as texts. Tells everything that is wrong at once, each with its place; rules come
- * out only where no error was found. Files of tests are checked, and make no rules.
+ * out only where none of them has an error.
  */
 export function loadRules(files: readonly RuleFile[], options: LoadOptions = {}): Loaded {
   const sheets = [...files]
@@ -56,14 +59,19 @@ export function loadRules(files: readonly RuleFile[], options: LoadOptions = {})
   const placed = policySheets.flatMap((sheet) => readPolicies(sheet, { tables, names, zone }));
   for (const one of placed) lintPolicy(one);
   lintPairs(placed);
-  if (policySheets.length > 0) tellUnused(tables);
+  const refused = sheets.some((sheet) => !isTest(sheet, byKind) && sheet.hasErrors);
+  if (policySheets.length > 0 && !refused) tellUnused(tables);
   const first = sheets[0];
   if (names.declared.size === 0 && first !== undefined && sheets.every(({ problems }) => problems.length === 0)) {
     first.add('RULE_NO_POLICIES', [], 'no file has a policy', 'Add a file with policies:.');
   }
   const problems = sheets.flatMap((sheet) => inOrder(sheet.problems));
-  if (problems.some(({ severity }) => severity === 'error')) return { problems };
-  return { rules: ruleSet(placed, tables, zone), problems };
+  return refused ? { problems } : { rules: ruleSet(placed, tables, zone), problems };
+}
+
+/** By what it holds, or, where that cannot be read, by its name. */
+function isTest(sheet: Sheet, byKind: ReadonlyMap<Kind, readonly Sheet[]>): boolean {
+  return byKind.get('tests')?.includes(sheet) === true || /\.test\.ya?ml$/.test(sheet.file);
 }
 
 function ruleSet(placed: readonly Placed[], { windows, thresholds }: Tables, zone: string | undefined): RuleSet {

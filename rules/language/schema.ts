@@ -32,7 +32,7 @@ function needsOne(keys: readonly string[], what: string) {
     const found = Object.keys(value).filter((key) => keys.includes(key));
     if (found.length > 0) return;
     wrong(context, value, `says nothing of ${what}`, `Write at least one of ${keys.join(', ')}.`, {
-      code: 'RULE_KEY_MISSING',
+      rule: 'RULE_KEY_MISSING',
     });
   };
 }

@@ -104,9 +104,9 @@ function where(path: Path): string {
   return name === undefined ? '' : ` in ${String(name)}`;
 }
 
-/** Told by `superRefine` and transforms: `params` of a custom issue may carry code and hint of their own. */
+/** Told by `superRefine` and transforms: `params` of a custom issue may carry rule and hint of their own. */
 interface Told {
-  code?: RuleCode;
+  rule?: RuleCode;
   hint?: string;
   /** The key, not the value, is wrong. */
   atKey?: boolean;
@@ -118,8 +118,8 @@ function tell(sheet: Sheet, path: Path, issue: z.core.$ZodIssue, schema: z.ZodTy
   const text = isWithoutUnit(issue, schema) ? `has no unit: ${spell(issue.input)}` : explain(issue);
   const message = `${name === undefined ? 'the file' : `"${String(name)}"`}${text.startsWith(':') ? '' : ' '}${text}`;
   const hint = told.hint ?? meantHint(issue) ?? exampleHint(schema);
-  if (told.atKey) sheet.addAtKey(told.code ?? 'RULE_VALUE_INVALID', path, message, hint);
-  else sheet.add(told.code ?? 'RULE_VALUE_INVALID', path, message, hint);
+  if (told.atKey) sheet.addAtKey(told.rule ?? 'RULE_VALUE_INVALID', path, message, hint);
+  else sheet.add(told.rule ?? 'RULE_VALUE_INVALID', path, message, hint);
 }
 
 /** A bare number where values are written like `6m` or `450W`. */

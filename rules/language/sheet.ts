@@ -60,6 +60,10 @@ export class Sheet {
     this.value = yaml.value;
   }
 
+  get hasErrors(): boolean {
+    return this.problems.some(({ severity }) => severity === 'error');
+  }
+
   /** The value at `path` is wrong. */
   add(code: RuleCode, path: Path, message: string, hint: string): void {
     this.#at(code, RULE_CODES[code].severity, this.#yaml?.at(path), message, hint);

@@ -87,7 +87,7 @@ export const mode = z
   })
   .check((context) => {
     if (context.value.limits !== undefined || Object.keys(context.value.models ?? {}).length > 0) return;
-    wrong(context, context.value, 'limits nothing', 'Write limits, models, or both.', { code: 'RULE_KEY_MISSING' });
+    wrong(context, context.value, 'limits nothing', 'Write limits, models, or both.', { rule: 'RULE_KEY_MISSING' });
   })
   .meta({ examples: [{ limits: { power_cap: '80%' } }] });
 

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { parseDuration } from '../../base/durations.ts';
 import { NightshiftError } from '../../base/errors.ts';
 import type { PowerWish } from '../../model/policy.ts';
+import type { RuleCode } from './codes.ts';
 import { type Measure, parseQuantity } from './units.ts';
 import { isZone } from './zone.ts';
 
@@ -125,7 +126,7 @@ export function wrong(
   input: unknown,
   message: string,
   hint?: string,
-  more: { code?: string; path?: PropertyKey[]; atKey?: boolean } = {},
+  more: { rule?: RuleCode; path?: PropertyKey[]; atKey?: boolean } = {},
 ): void {
   const { path = [], ...params } = more;
   context.issues.push({

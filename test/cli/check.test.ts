@@ -94,6 +94,24 @@ describe('nightshift check', () => {
     });
   });
 
+  it('takes a folder without rules for a slip', async () => {
+    await expect(run(checkCommand, dir)).rejects.toMatchObject({ code: 'RULES_NOT_FOUND' });
+  });
+
+  it('fails on a file of tests that is wrong, though it takes no rules away', async () => {
+    writeFileSync(
+      join(dir, 'a.yaml'),
+      'version: 1\npolicies: [{ name: a, on: [{ manual: m }], target: gpu, do: [{ notify: hi }] }]\n',
+    );
+    writeFileSync(join(dir, 'a.test.yaml'), 'version: 1\nrules: [a.yaml]\ntests: [{ name: t }]\n');
+    writeFileSync(join(dir, 'b.test.yaml'), 'version: [1\n');
+    const { text, code } = await run(checkCommand, dir);
+    expect(text).toMatch(/a\.test\.yaml:3:\d+: error RULE_KEY_MISSING/);
+    expect(text).toMatch(/b\.test\.yaml:\d+:\d+: error RULE_YAML_INVALID/);
+    expect(text).toMatch(/ in 3 files: 1 policy\n$/);
+    expect(code).toBe(1);
+  });
+
   it('lets no file write to the terminal', () => {
     const problem = { code: 'X', severity: 'error', file: 'a', line: 1, column: 1, message: 'm', hint: 'h' } as const;
     const shown = renderProblems([{ ...problem, snippet: 'a\u001b[2Jb\u009bc' }]);

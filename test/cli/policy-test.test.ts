@@ -60,11 +60,6 @@ describe('a test of a policy', () => {
       '{ at: 9s, not: [{ policy: hot }], writes: { gpu0: 0 } }',
     ],
     [
-      'renews by the heartbeat of a standing alert',
-      FIRES,
-      '{ at: 20m, not: [{ outcome: released }], limits: { gpu0: { power_cap: 70W } } }',
-    ],
-    [
       'goes to the floor where the card falls silent',
       `${FIRES}, { at: 10s, health: { gpu0: silent } }`,
       '{ at: 30s, decisions: [{ outcome: acted }, { reason: blind_to_floor }], limits: { gpu0: { power_cap: 40W } } }',
@@ -86,6 +81,24 @@ describe('a test of a policy', () => {
     ],
   ])('%s', async (_, timeline, expected) => {
     expect(await failures(timeline, expected)).toEqual([]);
+  });
+
+  /** A policy that no longer can tell by itself: only what is heard of the alert keeps it up. */
+  it.each([
+    [
+      'is held by the heartbeat of its alert',
+      '',
+      '{ at: 20m, not: [{ outcome: released }], limits: { gpu0: { power_cap: 70W } } }',
+    ],
+    [
+      'ends with its lease where the alert falls silent',
+      `, { at: 20s, falls_silent: [${ALERT}] }`,
+      '{ at: 5m, not: [{ outcome: released }] }, { at: 7m, decisions: [{ outcome: released, reason: lease_expired }], limits: { gpu0: { power_cap: none } } }',
+    ],
+  ])('%s', async (_, more, expected) => {
+    writeFileSync(join(dir, 'hot.yaml'), POLICY.replaceAll('gpu.temperature.junction', 'gpu.power'));
+    const blind = '{ at: 0s, set: { gpu0: { power: 90W } } }, { at: 10s, set: { gpu0: { power: null } } }';
+    expect(await failures(`${blind}, ${FIRES}${more}`, expected)).toEqual([]);
   });
 
   it('writes nothing in a dry run', async () => {

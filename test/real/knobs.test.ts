@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { CardKnobs } from '../../amdgpu/knobs/device.ts';
 import type { WriteResult } from '../../amdgpu/knobs/port.ts';
@@ -54,9 +55,13 @@ async function bench(options: NodeOptions, prepare?: (dir: string) => void): Pro
   await node.start();
   const knobs = new CardKnobs({ node, pool, clock: systemClock });
   const isKnown = (): boolean =>
-    one.node.gpus.every(({ pci }) => knobs.facts(pci).get('power_cap')?.why !== 'unprobed');
-  // A card that is slow under load is found when it has answered.
-  for (let i = 0; i < 10 && !(node.cards.length === one.node.gpus.length && isKnown()); i++) {
+    one.node.gpus.every(({ pci }) => {
+      const facts = knobs.facts(pci);
+      return facts.get('power_cap')?.adjustable === true && facts.get('gfx_clock')?.adjustable === true;
+    });
+  // A card that is slow on a busy machine is found when it has answered.
+  for (let i = 0; i < 30 && !isKnown(); i++) {
+    if (i > 0) await sleep(300);
     await node.collect(5000);
     await knobs.look();
   }
@@ -239,14 +244,19 @@ describe('a card that hangs in a write', () => {
     const [bad, good] = [b.pci(0), b.pci(1)];
     const was = await b.settings(bad);
     const device = devicePath(b.one.node.gpus[0] as Gpu);
+    const timed = async (watts: number): Promise<number> => {
+      const other = await b.settings(good);
+      const start = performance.now();
+      expect(await b.knobs.write(good, other, { power_cap: watts })).toMatchObject({ settings: { power_cap: watts } });
+      return performance.now() - start;
+    };
+    // What the file system itself takes, which on a busy machine is most of it.
+    const alone = Math.max(await timed(700), await timed(650));
     await b.one.relay.fault(`${device}/${LEVEL}`, { delayMs: 60_000, on: 'write' });
     const hung = b.knobs.write(bad, was, { gfx_clock: 1500, power_cap: 525 });
-    const other = await b.settings(good);
-    const start = performance.now();
-    expect(await b.knobs.write(good, other, { power_cap: 525 })).toMatchObject({ settings: { power_cap: 525 } });
-    const took = performance.now() - start;
+    const took = await timed(525);
     expect(await hung).toEqual({ outcome: 'unanswered', reason: 'timeout' });
-    expect(took).toBeLessThan(100);
+    expect(took).toBeLessThan(100 + alone);
     expect(b.pool.stats.stuck).toEqual([bad]);
     expect(await b.knobs.read(bad)).toEqual({ ok: false, reason: 'timeout' });
     expect(await b.knobs.write(bad, was, { power_cap: 525 })).toEqual({ outcome: 'unanswered', reason: 'timeout' });

@@ -133,11 +133,15 @@ describe('a disk of its own', () => {
 
   it('whose room is taken by the log alone is not full: the log is folded in', () => {
     const file = join(disk, 'log.db');
+    const detail = 'x'.repeat(15_000);
+    const rewrite = (i: number): Change[] => [{ put: 'knob', knob: aKnob({ wrote: 1_000 + i, detail }) }];
+    const before = opened(file);
+    before.commit(rewrite(0));
+    before.close();
     const ledger = opened(file);
     const filler = ballast(700_000);
     // Each rewrites the same few pages in place: 200 of them would be 4 MB of log.
-    for (let i = 0; i < 200; i++)
-      ledger.commit([{ put: 'knob', knob: aKnob({ wrote: i, detail: 'x'.repeat(15_000) }) }]);
+    for (let i = 1; i < 200; i++) ledger.commit(rewrite(i));
     expect(ledger.load().knobs.get(`${PCI} power_cap`)?.wrote).toBe(1_199);
     ledger.close();
     rmSync(filler);
@@ -160,16 +164,17 @@ describe('a disk of its own', () => {
     rmSync(join(disk, 'new.db'), { force: true });
   });
 
-  it('that becomes read-only is told, and used again when it is not any more', () => {
-    const file = join(disk, 'ro.db');
-    opened(file).close();
-    spawnSync('mount', ['-o', 'remount,ro', disk]);
-    try {
-      expect(() => opened(file)).toThrow(expect.objectContaining({ code: 'LEDGER_UNWRITABLE' }));
-    } finally {
-      spawnSync('mount', ['-o', 'remount,rw', disk]);
+  it('that is mounted read-only is told', () => {
+    opened(join(disk, 'ledger.db')).close();
+    const view = scratch();
+    const mount = (...args: string[]) => spawnSync('mount', [...args, view]).status;
+    onTestFinished(() => void spawnSync('umount', ['-l', view]));
+    expect([mount('--bind', disk), mount('-o', 'remount,bind,ro')]).toEqual([0, 0]);
+    for (const name of ['ledger.db', 'new.db']) {
+      const refused = expect.objectContaining({ code: 'LEDGER_UNWRITABLE' });
+      expect(() => opened(join(view, name))).toThrow(refused);
     }
-    opened(file).commit(aDecision('one'));
+    opened(join(disk, 'ledger.db')).commit(aDecision('one'));
   });
 });
 

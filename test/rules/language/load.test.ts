@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { loadRules } from '../../../rules/language/load.ts';
 import type { RuleFile } from '../../../rules/language/sheet.ts';
+import { isInWindow } from '../../../rules/language/window.ts';
 import { file, findings, policyWith } from './files.ts';
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures/rules');
@@ -120,6 +121,17 @@ policies:
       },
       { kind: 'ladder', variable: 'gpu.temperature.mem', hysteresis: 3, rungs: [{ at: 90, clockMax: 1000 }] },
     ]);
+  });
+
+  it('takes a whole day from 00:00 to 24:00', () => {
+    const whole = 'version: 1\nwindows: { all: { zone: Europe/Berlin, from: "00:00", to: "24:00", days: sun } }\n';
+    const { rules } = loadRules([file(whole, 'w.yaml')]);
+    const all = rules?.windows.get('all');
+    expect(all).toMatchObject({ start: 0, end: 1440, days: [7] });
+    // The Sunday on which clocks go forward has 23 hours.
+    const hours = (from: string, to: string): boolean[] => [from, to].map((at) => isInWindow(all!, Date.parse(at)));
+    expect(hours('2026-03-28T22:59:59Z', '2026-03-28T23:00:00Z')).toEqual([false, true]);
+    expect(hours('2026-03-29T21:59:59Z', '2026-03-29T22:00:00Z')).toEqual([true, false]);
   });
 
   it('takes one zone for time.* over all files, and refuses a second one', () => {
