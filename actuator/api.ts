@@ -121,8 +121,8 @@ function statusOf(options: ApiOptions): Record<string, unknown> {
     pauses: [...pauses.values()],
     breaker,
     knobs: [...knobs.values()],
-    cards: [...facts.cards.values()].map(({ card, health, knobs: settable, protected: kept }) => ({
-      gpu: card.gpu,
+    cards: [...facts.cards.values()].map(({ card, number, health, knobs: settable, protected: kept }) => ({
+      gpu: number,
       pci: card.pci,
       model: card.model.name,
       health,

@@ -18,6 +18,7 @@ import type { Trigger } from '../model/trigger.ts';
 import { actuatorApi } from './api.ts';
 import { beginBook, letGoOfOrphan, newNumbers } from './begin.ts';
 import { emptyBook } from './decide/apply.ts';
+import { ExporterLink } from './exporter-link.ts';
 import { factsOf } from './facts.ts';
 import { Housekeeping } from './housekeeping.ts';
 import type { Accepted } from './http/webhook.ts';
@@ -62,6 +63,8 @@ export interface ActuatorOptions {
   laneDeadlineMs: number;
   acts: { acts: number; perMs: number };
   failures: { failures: number; perMs: number };
+  /** Of this node's exporter, whose numbers of cards alerts carry. */
+  exporterUrl?: string | undefined;
   tokens?: BearerTokens | undefined;
   clientCertificates?: (() => boolean) | undefined;
   crashPoint?: (name: CrashPoint) => void;
@@ -110,6 +113,10 @@ export function createActuator(options: ActuatorOptions): Actuator {
   const begun = bookOf(options, now());
   const { book } = begun;
   const lag = measureLoopLag({ clock });
+  const exporter =
+    options.exporterUrl === undefined
+      ? undefined
+      : new ExporterLink({ url: options.exporterUrl, clock, log: componentLog(log, 'exporter') });
   const metrics = new ActuatorMetrics({
     version: options.version,
     revision: options.revision,
@@ -122,6 +129,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
     stepped: () => clock.stepped(),
     ledgerBytes: () => ledger?.size() ?? 0,
     standing,
+    exporterUp: exporter && (() => exporter.up),
   });
   metrics.know(book.rules);
   metrics.reloaded(true, wall());
@@ -173,7 +181,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
 
   function known(): Facts {
     const { node: nodeName, protectedCards } = options;
-    return factsOf({ node, knobs: (pci) => port.facts(pci), nodeName, protectedCards, now, wall }, book);
+    return factsOf({ node, knobs: (pci) => port.facts(pci), nodeName, protectedCards, numberOf, now, wall }, book);
   }
 
   /** One writer a host: who only observes touches no card, not even to give something back. */
@@ -181,11 +189,15 @@ export function createActuator(options: ActuatorOptions): Actuator {
     if (!observing) reconciler.poke(on);
   }
 
+  function numberOf({ pci, gpu }: { pci: string; gpu: number }): number {
+    return exporter?.numbers?.find((one) => one.pci === pci)?.gpu ?? gpu;
+  }
+
   async function look(): Promise<Facts> {
     await node.collect(LOOK_MS);
     // Which files may be written is looked at once a minute, and no decision waits for it.
     void port.look();
-    const cards = node.cards.map(({ found }) => found.card);
+    const cards = node.cards.map(({ pci, found }) => ({ pci, gpu: numberOf(found.card) }));
     const numbers = newNumbers(book, cards, now());
     if (numbers.length > 0) store.commitUndo(numbers);
     watchResets();
@@ -291,7 +303,8 @@ export function createActuator(options: ActuatorOptions): Actuator {
     accept,
     now,
     async start() {
-      await node.start();
+      // Its numbers first, where it answers at once: alerts that come by number then mean what it meant.
+      await Promise.all([node.start(), exporter?.look().catch(() => undefined)]);
       await port.look();
       await look();
       const { rules, options: settings } = book;
@@ -306,6 +319,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
       if (!options.enforce) loop.push({ type: 'revert', author: 'nightshift', reason: '--enforce=false' });
       tick();
       timers.push(clock.every(options.intervalMs, tick), housekeeping.start(clock));
+      if (exporter !== undefined) timers.push(exporter.start());
       if (!settings.frozen) timers.push(minuteTicks({ onTick: lookAtWindows, clock: options.clock, log }));
       log.info({ gpus: node.cards.length, ...detail }, 'ready');
     },

@@ -1,6 +1,7 @@
 import type { AmdNode } from '../amdgpu/node.ts';
 import type { CardRecord } from '../amdgpu/record.ts';
 import type { Book } from '../model/book.ts';
+import type { Card } from '../model/card.ts';
 import type { KnobFacts, KnobName } from '../model/claim.ts';
 import type { CardFacts, Facts } from '../model/facts.ts';
 import { compute } from '../model/quantities/compute.ts';
@@ -12,6 +13,8 @@ export interface FactsOptions {
   nodeName: string;
   /** PCI addresses that are never touched. */
   protectedCards: ReadonlySet<string>;
+  /** By which number alerts call a card. */
+  numberOf: (card: Card) => number;
   /** Steady time, and the system's. */
   now: () => number;
   wall: () => number;
@@ -36,7 +39,8 @@ function cardFacts(record: CardRecord, options: FactsOptions, book: Book): CardF
   const { health } = record;
   let readings: ReadonlyMap<string, Reading<unknown>> | undefined;
   let knobs: ReadonlyMap<KnobName, KnobFacts> | undefined;
-  const number = book.numbers.get(card.gpu);
+  const number = options.numberOf(card);
+  const meant = book.numbers.get(number);
   return {
     card,
     health,
@@ -52,7 +56,8 @@ function cardFacts(record: CardRecord, options: FactsOptions, book: Book): CardF
     at: record.live.at,
     stamp: stampOf(record),
     protected: options.protectedCards.has(card.pci) || options.protectedCards.has(card.package),
-    numberSince: number?.pci === card.pci ? number.since : options.now(),
+    number,
+    numberSince: meant?.pci === card.pci ? meant.since : options.now(),
   };
 }
 

@@ -27,6 +27,8 @@ export interface MetricsOptions {
   ledgerBytes: () => number;
   /** `acting`, `observing` (another process writes on this host), `frozen` (the ledger cannot be read). */
   standing: () => 'acting' | 'observing' | 'frozen';
+  /** Absent where no exporter is named. */
+  exporterUp?: (() => boolean) | undefined;
 }
 
 export const STANDINGS = ['acting', 'observing', 'frozen'] as const;
@@ -254,6 +256,12 @@ function standing(options: MetricsOptions, registers: Registry[]): void {
   gauge(registers, 'nightshift_breaker_open', '1 while new acts are stopped after failures in a row.', () =>
     options.book().breaker.open ? 1 : 0,
   );
+  const { exporterUp } = options;
+  if (exporterUp !== undefined) {
+    gauge(registers, 'nightshift_exporter_up', '1 while the exporter of this node answers.', () =>
+      exporterUp() ? 1 : 0,
+    );
+  }
   gauge(registers, 'nightshift_queue_length', 'Events that wait to be decided.', options.queue);
   gauge(registers, 'nightshift_ledger_size_bytes', 'Size of the ledger with its log.', options.ledgerBytes);
   gauge(

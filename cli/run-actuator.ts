@@ -57,6 +57,7 @@ export async function startActuator(given: ActuatorFlags, log: Log, daemon: Daem
     laneDeadlineMs: given['lane.deadline'],
     acts: { acts: given['limits.acts'], perMs: 60_000 },
     failures: { failures: given['limits.failures'], perMs: 600_000 },
+    exporterUrl: given['exporter.url'],
     tokens,
     clientCertificates: () => clientCertificates,
   });

@@ -16,7 +16,9 @@ export interface CardFacts {
   knobs: ReadonlyMap<KnobName, KnobFacts>;
   /** Named by the operator as never to be touched. */
   protected: boolean;
-  /** Since when its number means this card. */
+  /** By which alerts, and people, call it: the exporter's number where that is known, otherwise our own. */
+  number: number;
+  /** Since when that number means this card. */
   numberSince: Instant;
 }
 

@@ -38,7 +38,7 @@ export function aimOf(policy: Policy, trigger: Trigger, facts: Facts): Aim {
     return facts.cards.has(trigger.target.pci) ? { targets: [trigger.target] } : { nowhere: 'card_gone' };
   }
   if (trigger.gpu !== undefined) {
-    const card = [...facts.cards.values()].find((one) => one.card.gpu === trigger.gpu);
+    const card = [...facts.cards.values()].find((one) => one.number === trigger.gpu);
     if (card === undefined) return { nowhere: 'no_target' };
     if (card.numberSince > trigger.since) return { nowhere: 'number_moved' };
     return { targets: [{ kind: 'gpu', pci: card.card.pci }] };

@@ -127,15 +127,15 @@ export function cardAsked(request: Request, response: Response, facts: Facts): s
   if (typeof gpu !== 'string') return undefined;
   const pci = cardOf(gpu, facts);
   if (pci !== undefined) return pci;
-  const known = [...facts.cards.values()].map(({ card }) => `${card.gpu} (${card.pci})`).join(', ');
+  const known = [...facts.cards.values()].map(({ card, number }) => `${number} (${card.pci})`).join(', ');
   refuse(response, 404, 'GPU_UNKNOWN', `no GPU ${gpu} here; there is ${known || 'none'}`);
   return null;
 }
 
 export function cardOf(name: string, facts: Facts): string | undefined {
   const wanted = name.toLowerCase();
-  for (const { card } of facts.cards.values()) {
-    if (String(card.gpu) === wanted || card.pci === wanted || card.pci === `0000:${wanted}`) return card.pci;
+  for (const { card, number } of facts.cards.values()) {
+    if (String(number) === wanted || card.pci === wanted || card.pci === `0000:${wanted}`) return card.pci;
   }
   return undefined;
 }

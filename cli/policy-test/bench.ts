@@ -133,6 +133,7 @@ class ActuatorBench implements Bench {
         stamp: String(now),
         knobs: this.#hardware.facts(pci),
         protected: kept,
+        number: gpu,
         numberSince: 0,
       });
     }

@@ -87,6 +87,8 @@ it('a card that gets hot is capped once, stays so while the exporter is dead, an
   await until('the alert fires', () => fires('AmdGpuJunctionHot'));
   await until('the card is capped', () => node.caps(0).at(-1) === CAPPED_W);
   const reaction = performance.now() - hotAt;
+  // Of scrape, evaluation, `for` and the way through Alertmanager, at a second each; the rest is for busy machines.
+  expect(reaction).toBeLessThan(15_000);
   const [opened] = await until('the case is active', async () => {
     const all = await cases();
     return all[0]?.state === 'active' && all;
@@ -122,12 +124,9 @@ it('a card that gets hot is capped once, stays so while the exporter is dead, an
   expect(node.caps(1)).toEqual([DEFAULT_W]);
   const { history } = await ask<{ history: HistoryEntry[] }>(`/v1/history?case=${opened?.id}&limit=1000`);
   const count = (outcome: string) => history.filter((entry) => entry.outcome === outcome).length;
-  console.log(
-    `capped ${Math.round(reaction)} ms after the threshold was crossed`,
-    history.map((h) => `${h.outcome} ${h.reason}`),
-  );
   expect({ acted: count('acted'), released: count('released') }).toEqual({ acted: 1, released: 1 });
-  expect((await metrics()).all('nightshift_writes_total').filter(({ value }) => value > 0)).toEqual([]);
+  // The cap and its return.
+  expect((await metrics()).value('nightshift_writes_total', { knob: 'power_cap' })).toBe(2);
 }, 120_000);
 
 /** Kills the exporter without a word, looks, and starts it again at the same address. */

@@ -29,7 +29,7 @@ it('prepare installs what is missing as root, or says the command and fails', ()
   const policyBefore = existsSync('/usr/sbin/policy-rc.d');
   const { directory, calls } = poorPath();
   const { status, stderr } = prepare({ PATH: directory });
-  const missing = 'prometheus prometheus-node-exporter rocm-smi fuse3 gcc openssl util-linux';
+  const missing = 'prometheus prometheus-alertmanager prometheus-node-exporter rocm-smi fuse3 gcc openssl util-linux';
   expect(status).toBe(1);
   if (process.getuid?.() === 0) {
     const install = `noninteractive -qq install --yes --no-install-recommends ${missing}`;

@@ -10,6 +10,7 @@ import { env, exit, getuid } from 'node:process';
 /** Debian package → the files or programs whose presence shows it. A name without a slash is looked up on the PATH. */
 export const NEEDED = {
   prometheus: ['prometheus', 'promtool'],
+  'prometheus-alertmanager': ['prometheus-alertmanager', 'amtool'],
   'prometheus-node-exporter': ['prometheus-node-exporter'],
   'rocm-smi': ['rocm-smi'],
   fuse3: ['fusermount3'],
@@ -24,6 +25,7 @@ export const NEEDED = {
 /** What the packages are for the tests, in words that any distribution understands. */
 const IN_WORDS = [
   'prometheus and promtool (prometheus)',
+  'alertmanager and amtool (alertmanager)',
   'prometheus-node-exporter (its node_exporter, under that name)',
   'rocm-smi (5.2)',
   'fusermount3 (fuse 3), libfuse 2, and fusepy for /usr/bin/python3',

@@ -209,6 +209,7 @@ function factsOf(pci: string, gpu: number, fake: FakeCard, at: number): CardFact
     stamp: String(fake.stamp),
     knobs: new Map([['power_cap', cap]]),
     protected: fake.protected,
+    number: gpu,
     numberSince: fake.numberSince,
   };
 }

@@ -1,6 +1,7 @@
 import { chmodSync, readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { openFile } from '../../../actuator/ledger/open.ts';
 import { PRUNE_BATCH } from '../../../actuator/ledger/prune.ts';
 import type { CaseState } from '../../../model/case.ts';
 import type { Change } from '../../../model/decision.ts';
@@ -47,6 +48,14 @@ describe('the file', () => {
     const ledger = opened(file);
     ledger.commit(aDecision('one'));
     expect([file, `${file}-wal`].map((path) => statSync(path).mode & 0o777)).toEqual([0o600, 0o600]);
+  });
+
+  it('is written through to the disk at every commit, and held by one', () => {
+    const sql = openFile(join(scratch(), 'ledger.db'), { readOnly: false, waitMs: 0 });
+    const modes = ['journal_mode', 'synchronous', 'locking_mode'].map((name) => sql.value(`PRAGMA ${name}`));
+    sql.close();
+    // 2 is FULL: the log is synced before a commit returns.
+    expect(modes).toEqual(['wal', 2, 'exclusive']);
   });
 
   it('is one file when it is closed, and is free at once', () => {

@@ -25,6 +25,7 @@ function card(pci: string, name: string, knobs: ReadonlyMap<KnobName, KnobFacts>
     stamp: '0',
     knobs,
     protected: false,
+    number: 0,
     numberSince: 0,
   };
 }

@@ -43,6 +43,7 @@ function facts(readings: ByKey = {}, more: Partial<CardFacts> = {}, node: ByKey 
     stamp: '1',
     knobs: new Map(),
     protected: false,
+    number: 3,
     numberSince: 0,
     ...more,
   };
