@@ -26,8 +26,11 @@ export function decide(book: Book, event: Event, facts: Facts): Decision[] {
       return onTick(sitting);
     case 'knob':
       return hear(sitting, (one) => policyOf(book, one), event.report);
-    case 'pause':
-      return event.revert ? giveBack(sitting, [...book.cases.values()], 'reverted', event.pause) : [];
+    case 'pause': {
+      const { policy: only } = event.pause;
+      const cases = [...book.cases.values()].filter((one) => only === undefined || one.policy === only);
+      return event.revert ? giveBack(sitting, cases, 'reverted', event.pause) : [];
+    }
     case 'revert': {
       const cases = [...book.cases.values()].filter((one) => event.case === undefined || one.id === event.case);
       const reason = event.case === undefined ? 'reverted' : 'released_by_person';

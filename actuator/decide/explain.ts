@@ -9,6 +9,7 @@ import type { OpenTrigger } from '../../model/trigger.ts';
 import { claimsFor, newCase, setsKnobs } from './act.ts';
 import { refusalOf } from './consider.ts';
 import { looksOf, policyOf } from './decide.ts';
+import { guardText, lasting } from './guard-text.ts';
 import { type Verdict, verdicts } from './guards.ts';
 import { everyTarget } from './match.ts';
 import { firstRungs } from './rungs.ts';
@@ -114,7 +115,9 @@ function explainOne(sitting: Sitting, policy: Policy, target: Target, triggers: 
     guards,
     reason,
     change:
-      one === undefined ? toAct(policy, triggers, refusal, guards, when, would) : toEnd(sitting, policy, one, until),
+      one === undefined
+        ? toAct(policy, triggers, refusal, guards, when, would, sitting.now)
+        : toEnd(sitting, policy, one, until),
   };
 }
 
@@ -157,6 +160,7 @@ function toAct(
   guards: readonly Verdict[],
   when: Evaluated | undefined,
   would: Would,
+  now: number,
 ): string[] {
   const change: string[] = [];
   if (policy.mode === 'off') change.push('The policy has mode: off; give it dry_run or enforce.');
@@ -171,32 +175,32 @@ function toAct(
   if (refusal !== undefined && !['policy_off', 'condition_false', 'condition_unknown'].includes(refusal.reason)) {
     change.push(`It is held back by ${refusal.reason}${told(refusal.detail)}.`);
   }
-  for (const { guard, passes, detail } of guards) {
-    if (!passes) change.push(`The guard ${guard} does not let it act${told(detail)}.`);
+  for (const verdict of guards) if (!verdict.passes) change.push(guardText(verdict, now));
+  if (cannotSet(policy, would)) {
+    const why = would.notAdjustable.map(({ on, knob, why }) => `${knob} of ${on} is ${why}`).join(', ');
+    change.push(`Nothing that it sets can be set on this card: ${why}.`);
   }
-  if (cannotSet(policy, would))
-    change.push(`Nothing that it sets can be set on this card: ${JSON.stringify(would.notAdjustable)}.`);
   return change;
 }
 
 /** What ends a case that is open. */
 function toEnd(sitting: Sitting, policy: Policy, one: Case, until: Evaluated | undefined): string[] {
   const change: string[] = [];
-  const left = Math.max(0, one.deadline - sitting.now);
+  const left = lasting(one.deadline - sitting.now);
   if (one.state === 'releasing') return ['It is being given back; the card has to confirm it.'];
   if (until !== undefined && until.result !== true) {
     const state = until.result === 'unknown' ? 'cannot be known' : 'is false';
     change.push(`Its release condition ${state}: ${leaves(until.trace)}.`);
   } else if (one.dwellFrom !== undefined && policy.dwellMs !== 'manual') {
     change.push(
-      `Its release condition has to hold ${Math.max(0, one.dwellFrom + policy.dwellMs - sitting.now)} ms longer.`,
+      `Its release condition has to hold ${lasting(one.dwellFrom + policy.dwellMs - sitting.now)} longer.`,
     );
   }
   if (policy.dwellMs === 'manual') change.push('Only a person releases it: nightshift revert --case.');
   change.push(
     one.blind === true
       ? 'Its sensor is blind: it stays until the sensor answers.'
-      : `Its lease ends in ${left} ms unless it is renewed.`,
+      : `Its lease ends in ${left} unless it is renewed.`,
   );
   return change;
 }

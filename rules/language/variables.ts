@@ -86,7 +86,7 @@ class TargetScope implements Scope {
       case 'health':
         return told(card.health, card.at);
       case 'number':
-        return told(card.card.gpu, card.at);
+        return told(card.number, card.at);
       case 'model':
         return card.card.model.name === '' ? unknown('absent') : told(card.card.model.name, card.at);
       default:

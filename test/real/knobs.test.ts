@@ -137,7 +137,7 @@ it('each die of MI250X has its clocks, and the package one cap, on the primary d
     outcome: 'refused',
     file: '',
     text: '',
-    errno: 'over_range',
+    errno: 'range_unknown',
   });
 });
 

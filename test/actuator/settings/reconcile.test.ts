@@ -403,6 +403,20 @@ describe('the effect of a limit', () => {
     await desk.pass(20);
     expect(desk.reports.map((report) => report.effect)).toEqual(['pending', 'ok']);
   });
+
+  it('that did not come in time is not told as come later', async () => {
+    let watts = 700;
+    const reading = drawing(
+      () => watts,
+      () => desk.clock.now(),
+    );
+    const desk: Desk = new Desk({ reading });
+    desk.claim('a', { power_cap: 500 });
+    await desk.pass(12);
+    watts = 480;
+    await desk.pass(5);
+    expect(desk.reports.map((report) => report.effect)).toEqual(['pending', 'none']);
+  });
 });
 
 describe('stopping', () => {
