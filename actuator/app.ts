@@ -27,6 +27,7 @@ import { minuteTicks } from './intake/ticks.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { Loop, touchedBy } from './loop.ts';
 import { ActuatorMetrics } from './metrics.ts';
+import { placesInUse } from './settings/in-force.ts';
 import { CRASH_POINTS as KNOB_CRASH_POINTS, Reconciler } from './settings/reconcile.ts';
 import { Store } from './store.ts';
 import { openTriggers, wanted } from './triggers.ts';
@@ -172,6 +173,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
   });
   const housekeeping = new Housekeeping({ store, ledger, now, log });
   const marks = new Map<string, string>();
+  const resetting = new Set<string>();
   const timers: Stoppable[] = [];
   let state: 'starting' | 'ready' | 'stopping' = 'starting';
 
@@ -206,7 +208,9 @@ export function createActuator(options: ActuatorOptions): Actuator {
 
   /** A card whose firmware began anew, or that came back, has lost what was set. */
   function watchResets(): void {
-    for (const { pci, found, memory } of node.cards) {
+    for (const { pci, found, memory, health } of node.cards) {
+      if (health === 'resetting') resetting.add(pci);
+      else if (health === 'ok' && resetting.delete(pci)) marks.set(pci, 'reset');
       const mark = `${found.card.generation} ${memory.restarts}`;
       const before = marks.get(pci);
       marks.set(pci, mark);
@@ -264,7 +268,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
     store.catchUp();
     loop.push({ type: 'tick' });
     // Every row is compared with its card: drift, foreign hands and resets are found here.
-    for (const on of new Set([...book.knobs.values()].map((row) => row.on))) poke(on);
+    for (const on of placesInUse(book)) poke(on);
   }
 
   const app = express();

@@ -177,7 +177,7 @@ function toAct(
   }
   for (const verdict of guards) if (!verdict.passes) change.push(guardText(verdict, now));
   if (cannotSet(policy, would)) {
-    const why = would.notAdjustable.map(({ on, knob, why }) => `${knob} of ${on} is ${why}`).join(', ');
+    const why = would.notAdjustable.map(({ pci, knob, why }) => `${knob} of ${pci} is ${why}`).join(', ');
     change.push(`Nothing that it sets can be set on this card: ${why}.`);
   }
   return change;
@@ -192,9 +192,7 @@ function toEnd(sitting: Sitting, policy: Policy, one: Case, until: Evaluated | u
     const state = until.result === 'unknown' ? 'cannot be known' : 'is false';
     change.push(`Its release condition ${state}: ${leaves(until.trace)}.`);
   } else if (one.dwellFrom !== undefined && policy.dwellMs !== 'manual') {
-    change.push(
-      `Its release condition has to hold ${lasting(one.dwellFrom + policy.dwellMs - sitting.now)} longer.`,
-    );
+    change.push(`Its release condition has to hold ${lasting(one.dwellFrom + policy.dwellMs - sitting.now)} longer.`);
   }
   if (policy.dwellMs === 'manual') change.push('Only a person releases it: nightshift revert --case.');
   change.push(

@@ -9,7 +9,8 @@ export function guardText({ guard, detail }: Pick<Verdict, 'guard' | 'detail'>, 
     case 'frozen':
       return 'The ledger could not be read, so nothing is begun.';
     case 'paused': {
-      const end = detail.until === undefined ? 'until a person resumes it' : `for ${lasting(number('until') - now)} more`;
+      const end =
+        detail.until === undefined ? 'until a person resumes it' : `for ${lasting(number('until') - now)} more`;
       return `It is paused by ${detail.author} ${end}: ${detail.pausedBecause} (nightshift resume ${detail.pause}).`;
     }
     case 'breaker_open':

@@ -3,6 +3,7 @@ import type { Case } from '../../model/case.ts';
 import { knobKey } from '../../model/claim.ts';
 import type { Breaker, Decision } from '../../model/decision.ts';
 import type { Policy } from '../../model/policy.ts';
+import { isMet } from '../settings/met.ts';
 import type { KnobReport } from '../settings/report.ts';
 import { decision } from './act.ts';
 import { close, endOf, isGivenBack, release } from './release.ts';
@@ -11,7 +12,7 @@ import type { Sitting } from './sitting.ts';
 /** What the cards say of a case's claims: verified, or given back. Undefined while neither is so. */
 export function settle(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
   const { book, facts, now } = sitting;
-  if (one.state === 'applying' && areSettled(book, one)) {
+  if (one.state === 'applying' && areSettled(sitting, one)) {
     const matter = { policy, target: one.target, mode: one.mode, case: one.id };
     const active: Case = { ...one, state: 'active', attempts: 0, reason: 'settled' };
     return decision(matter, 'verified', 'settled', now, settingsOf(book, one), [{ put: 'case', case: active }]);
@@ -63,12 +64,11 @@ function breakerAfter({ book, now }: Sitting, policy: Policy): Breaker {
   return { open: true, since: now, failures, reason: `${failures.length} failed acts, the last one of ${policy.name}` };
 }
 
-function areSettled(book: Book, one: Case): boolean {
+function areSettled({ book, facts }: Sitting, one: Case): boolean {
   const claims = book.claims.get(one.id) ?? [];
-  return claims.every(({ on, knob }) => {
-    const state = book.knobs.get(knobKey(on, knob))?.state;
-    // Somebody else's lower value does what was wished.
-    return state === 'settled' || state === 'foreign';
+  return claims.every((claim) => {
+    const { on, knob } = claim;
+    return isMet(claim, book.knobs.get(knobKey(on, knob)), facts.cards.get(on)?.knobs.get(knob));
   });
 }
 

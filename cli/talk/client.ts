@@ -84,7 +84,7 @@ function tokenOf(file: string | undefined): string | undefined {
 
 function queryText(query: Query): string {
   const known = Object.entries(query).filter(([, value]) => value !== undefined && value !== false);
-  const text = new URLSearchParams(known.map(([name, value]) => [name, String(value)])).toString();
+  const text = new URLSearchParams(known.map(([name, value]): [string, string] => [name, String(value)])).toString();
   return text === '' ? '' : `?${text}`;
 }
 

@@ -59,3 +59,10 @@ export function authorOf({ author }: { author: string | undefined }): string {
     return `uid ${process.getuid?.() ?? 'unknown'}`;
   }
 }
+
+export const WAIT_FLAG = {
+  name: 'wait',
+  kind: 'duration',
+  default: '30s',
+  help: 'how long to wait for the cards to have their old values',
+} as const satisfies FlagDef;

@@ -1,8 +1,9 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { type ChildProcessByStdio, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -13,20 +14,38 @@ import { skipUnless } from '../support/skips.ts';
 
 const WRITER = fileURLToPath(new URL('../actuator/ledger/writer.mjs', import.meta.url));
 
-/** Writes until it is killed after `ms` of writing; the last commit that it had acknowledged. */
-async function writeAndDie(file: string, ms: number): Promise<number> {
-  const child = spawn(process.execPath, [WRITER, file], { stdio: ['ignore', 'pipe', 'inherit'] });
-  let said = '';
+interface Writer {
+  child: ChildProcessByStdio<null, Readable, Readable>;
+  /** The last commit that it has acknowledged. */
+  acknowledged(): number;
+}
+
+/** A process that writes until it is killed, and has acknowledged a first commit. */
+async function writer(file: string): Promise<Writer> {
+  const child = spawn(process.execPath, [WRITER, file], { stdio: ['ignore', 'pipe', 'pipe'] });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let [said, complaint] = ['', ''];
+  child.stderr.setEncoding('utf8').on('data', (chunk) => {
+    complaint += chunk;
+  });
   child.stdout.setEncoding('utf8').on('data', (chunk) => {
     said += chunk;
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
-  await once(child.stdout, 'data');
+  const ended = once(child, 'close').then(() => Promise.reject(new Error(`the writer ended: ${complaint}`)));
+  // Later it is meant to end.
+  ended.catch(() => {});
+  await Promise.race([once(child.stdout, 'data'), ended]);
+  return { child, acknowledged: () => Number(said.slice(0, said.lastIndexOf('\n')).split('\n').at(-1)) };
+}
+
+/** Writes until it is killed after `ms` of writing; the last commit that it had acknowledged. */
+async function writeAndDie(file: string, ms: number): Promise<number> {
+  const { child, acknowledged } = await writer(file);
   await sleep(ms);
   child.kill('SIGKILL');
   const [code, signal] = await once(child, 'close');
   expect([code, signal]).toEqual([null, 'SIGKILL']);
-  return Number(said.slice(0, said.lastIndexOf('\n')).split('\n').at(-1));
+  return acknowledged();
 }
 
 describe('a process killed in full flight', () => {
@@ -60,10 +79,7 @@ describe('a process killed in full flight', () => {
 
   it('held the ledger until it died, and no longer', async () => {
     const file = join(scratch(), 'ledger.db');
-    const child = spawn(process.execPath, [WRITER, file], { stdio: ['ignore', 'pipe', 'inherit'] });
-    onTestFinished(() => void child.kill('SIGKILL'));
-    child.stdout.resume();
-    await once(child.stdout, 'data');
+    const { child } = await writer(file);
     for (const readOnly of [false, true]) {
       expect(() => opened(file, { readOnly })).toThrow(expect.objectContaining({ code: 'LEDGER_LOCKED' }));
     }

@@ -84,6 +84,8 @@ describe('the servers over HTTP', () => {
       const [{ url = '' } = {}] = serving.served;
       expect(JSON.parse(readFileSync(join(dir, 'inference.json'), 'utf8'))).toEqual(serving.served);
       clock.advance(20_000);
+      const service = live.inference[0]?.service;
+      const before = service?.running ?? 0;
       let answered = false;
       const asked = fetch(`${url}/v1/completions`, {
         method: 'POST',
@@ -92,7 +94,8 @@ describe('the servers over HTTP', () => {
         answered = true;
         return response.json() as Promise<{ usage: object; choices: { text: string }[] }>;
       });
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      // Time stands still: one more at work can only be this one.
+      await expect.poll(() => service?.running, { timeout: 10_000 }).toBe(before + 1);
       expect(answered).toBe(false);
       clock.advance(200);
       const { usage, choices } = await asked;
