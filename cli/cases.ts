@@ -32,6 +32,9 @@ Examples:
       const { all, gpu, policy } = given;
       const cases = await casesOf(talk, { all, gpu, policy });
       if (given.json) process.stdout.write(`${JSON.stringify(cases, undefined, 2)}\n`);
-      else process.stdout.write(renderCases(cases, await statusOf(talk), all || gpu !== undefined || policy !== undefined));
+      else
+        process.stdout.write(
+          renderCases(cases, await statusOf(talk), all || gpu !== undefined || policy !== undefined),
+        );
     });
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { defineFlags } from '../base/flags.ts';
 import { formatDuration } from '../base/durations.ts';
+import { defineFlags } from '../base/flags.ts';
 import type { Pause } from '../model/decision.ts';
 import { casesOf } from './talk/answers.ts';
 import { talkTo } from './talk/client.ts';
@@ -11,7 +11,12 @@ import { clockText } from './talk/words.ts';
 const flags = defineFlags([
   ...TALK_FLAGS,
   REASON_FLAG,
-  { name: 'for', kind: 'duration', minMs: 1_000, help: 'ends by itself after this long; otherwise a person resumes it' },
+  {
+    name: 'for',
+    kind: 'duration',
+    minMs: 1_000,
+    help: 'ends by itself after this long; otherwise a person resumes it',
+  },
   { name: 'policy', kind: 'string', help: 'only this policy' },
   { name: 'revert', kind: 'boolean', default: false, help: 'give back what is held, too' },
   WAIT_FLAG,

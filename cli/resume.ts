@@ -41,7 +41,8 @@ What was missed is not made up for: cards are looked at anew, and what is true t
         });
       const ended = before.pauses.filter((pause) => id === undefined || pause.id === id);
       for (const pause of ended) process.stdout.write(`Resumed ${pause.policy ?? 'everything'} (${pause.id}).\n`);
-      if (breaker) process.stdout.write(before.breaker.open ? 'The breaker is closed.\n' : 'The breaker was not open.\n');
+      if (breaker)
+        process.stdout.write(before.breaker.open ? 'The breaker is closed.\n' : 'The breaker was not open.\n');
       else if (before.breaker.open) process.stdout.write('The breaker is still open: nightshift resume --breaker.\n');
     });
 }
@@ -50,5 +51,11 @@ What was missed is not made up for: cards are looked at anew, and what is true t
 function withBreaker(error: unknown, isOpen: boolean): unknown {
   if (!isOpen || !(error instanceof NightshiftError)) return error;
   const { code, fault, message } = error;
-  return new NightshiftError({ code, fault, message, hint: 'The breaker is open: close it with --breaker.', cause: error });
+  return new NightshiftError({
+    code,
+    fault,
+    message,
+    hint: 'The breaker is open: close it with --breaker.',
+    cause: error,
+  });
 }

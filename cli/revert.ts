@@ -83,7 +83,11 @@ async function revertLiving(given: Given): Promise<void> {
 async function revertDead(given: Given, named: ReadonlySet<string>): Promise<void> {
   for (const flag of ['case', 'actuator.url', 'web.bearer-token-file'] as const) {
     if (named.has(flag)) {
-      throw baseError('FLAG_INVALID', `--${flag} goes with a running actuator`, 'Leave it out, or leave out --offline.');
+      throw baseError(
+        'FLAG_INVALID',
+        `--${flag} goes with a running actuator`,
+        'Leave it out, or leave out --offline.',
+      );
     }
   }
   const [{ revertLedger }, { isWhole, renderOffline }] = await Promise.all([

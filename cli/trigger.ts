@@ -2,8 +2,8 @@ import type { Command } from 'commander';
 import { formatDuration } from '../base/durations.ts';
 import { configurationError } from '../base/errors.ts';
 import { defineFlags } from '../base/flags.ts';
-import { type Policies } from './talk/answers.ts';
-import { talkTo, type Talk } from './talk/client.ts';
+import type { Policies } from './talk/answers.ts';
+import { type Talk, talkTo } from './talk/client.ts';
 import { AUTHOR_FLAG, authorOf, REASON_FLAG, reasonOf, TALK_FLAGS } from './talk/flags.ts';
 
 const flags = defineFlags([
@@ -65,11 +65,17 @@ async function waitingFor(talk: Talk): Promise<Map<string, Policies['policies']>
 }
 
 function nobodyWaits(name: string, known: readonly string[]): Error {
-  const hint = known.length === 0 ? 'No policy that is loaded waits for a person.' : `Policies wait for: ${known.join(', ')}.`;
+  const hint =
+    known.length === 0 ? 'No policy that is loaded waits for a person.' : `Policies wait for: ${known.join(', ')}.`;
   return configurationError('TRIGGER_UNHEARD', `no policy waits for ${name}`, hint);
 }
 
-function told(name: string, { phase, policies }: Called, ms: number, waiting: Awaited<ReturnType<typeof waitingFor>>): string {
+function told(
+  name: string,
+  { phase, policies }: Called,
+  ms: number,
+  waiting: Awaited<ReturnType<typeof waitingFor>>,
+): string {
   const heard = policies.join(', ') || 'nobody';
   if (phase === 'close') return `Closed ${name}: ${heard} gives back what it holds for it.\n`;
   const dry = (waiting.get(name) ?? []).filter(({ acts }) => !acts).map((policy) => policy.name);

@@ -70,7 +70,10 @@ function endOf(one: Case, overridden: boolean, ends: Ends): Change[] {
   return [
     { put: 'case', case: { ...rest, state, reason, closedAt: ends.now } },
     { put: 'claims', case: one.id, claims: [] },
-    { add: 'history', entry: entry(one, outcome, outcome === 'closed' ? (overridden ? 'overridden' : 'given_back') : reason, ends) },
+    {
+      add: 'history',
+      entry: entry(one, outcome, outcome === 'closed' ? (overridden ? 'overridden' : 'given_back') : reason, ends),
+    },
   ];
 }
 
@@ -82,5 +85,14 @@ function reasonOf(one: Case, { onlyExpired }: Ends): string {
 
 function entry(one: Case, outcome: HistoryEntry['outcome'], why: string, { author, reason, now }: Ends): HistoryEntry {
   const { policy, target, mode, id } = one;
-  return { at: now, outcome, reason: why, policy, target, mode, case: id, detail: { author, because: reason, offline: true } };
+  return {
+    at: now,
+    outcome,
+    reason: why,
+    policy,
+    target,
+    mode,
+    case: id,
+    detail: { author, because: reason, offline: true },
+  };
 }

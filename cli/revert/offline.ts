@@ -181,4 +181,3 @@ async function onCards(
     pool.close();
   }
 }
-

@@ -32,7 +32,9 @@ export function renderOffline(report: OfflineReport): string {
   );
   if (ended.length > 0) lines.push(`Cases that are over: ${ended.map(printable).join(', ')}.`);
   if (waiting.length > 0) {
-    lines.push(`Cases that wait for their card: ${waiting.map(printable).join(', ')}. Run this again, or start the actuator.`);
+    lines.push(
+      `Cases that wait for their card: ${waiting.map(printable).join(', ')}. Run this again, or start the actuator.`,
+    );
   }
   if (lost !== undefined) {
     const rows = lost.complete ? `${lost.damaged} settings in it cannot be read` : 'it cannot be read to its end';

@@ -17,17 +17,18 @@ export function renderCases({ cases, now }: Cases, status: Status, all: boolean)
   return `${lines.join('\n')}\n`;
 }
 
-const rank = ({ closedAt, mode }: ShownCase): number =>
-  closedAt !== undefined ? 2 : mode === 'enforce' ? 0 : 1;
+const rank = ({ closedAt, mode }: ShownCase): number => (closedAt !== undefined ? 2 : mode === 'enforce' ? 0 : 1);
 
 /** Why nothing is begun, a line each; nothing where all is well. */
 export function standing(status: Status, now: number): string[] {
   const lines: string[] = [];
   if (status.state === 'frozen')
     lines.push(`FROZEN, nothing is begun: ${printable(status.frozenBecause ?? status.ready)}`);
-  if (status.state === 'observing') lines.push('OBSERVING: another process acts on these cards; this one writes nothing.');
+  if (status.state === 'observing')
+    lines.push('OBSERVING: another process acts on these cards; this one writes nothing.');
   if (status.state === 'acting' && status.ready !== 'ready') lines.push(`NOT READY: ${printable(status.ready)}`);
-  if (!status.enforce && status.state === 'acting') lines.push('DRY RUN (--enforce=false): nothing is written to any card.');
+  if (!status.enforce && status.state === 'acting')
+    lines.push('DRY RUN (--enforce=false): nothing is written to any card.');
   const { breaker } = status;
   if (breaker.open) {
     lines.push(
@@ -67,7 +68,9 @@ function leaseText({ closedAt, deadline, blind, state, openedAt }: ShownCase, no
 function limitText(one: ShownCase): string {
   const { claims, held, knobs, mode, state } = one;
   if (state === 'releasing') {
-    return held.map((row) => `${knobText(row.knob)} back to ${valueText(row.knob, row.found)} (${rowText(row)})`).join('; ');
+    return held
+      .map((row) => `${knobText(row.knob)} back to ${valueText(row.knob, row.found)} (${rowText(row)})`)
+      .join('; ');
   }
   if (claims.length > 0) {
     const rowOf = (on: string, knob: string) => held.find((known) => known.on === on && known.knob === knob);
@@ -84,5 +87,7 @@ function looseKnobs(cases: readonly ShownCase[], { knobs, cards }: Status): stri
   const claimed = new Set(cases.flatMap((one) => one.knobs.map(({ on, knob }) => `${on} ${knob}`)));
   return knobs
     .filter(({ on, knob }) => !claimed.has(`${on} ${knob}`))
-    .map((known) => `  ${targetCell({ kind: 'gpu', pci: known.on }, cards)}  ${knobText(known.knob)}: ${rowText(known)}`);
+    .map(
+      (known) => `  ${targetCell({ kind: 'gpu', pci: known.on }, cards)}  ${knobText(known.knob)}: ${rowText(known)}`,
+    );
 }

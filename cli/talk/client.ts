@@ -29,17 +29,17 @@ export function talkTo(given: TalkFlags): Talk {
 
   async function ask<T>(method: string, path: string, has: keyof T & string, body?: object): Promise<T> {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const more = text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
-    const answer = await exchange(
-      { ...options, method, path, headers: { ...headers, ...more } },
-      secure,
-      text,
-    ).catch((cause: unknown) => {
-      throw unreachable(where, cause);
-    });
+    const more =
+      text === undefined ? {} : { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };
+    const answer = await exchange({ ...options, method, path, headers: { ...headers, ...more } }, secure, text).catch(
+      (cause: unknown) => {
+        throw unreachable(where, cause);
+      },
+    );
     const parsed = parse(answer.text);
     if (answer.status < 200 || answer.status > 299) throw refused(where, answer.status, parsed);
-    if (typeof parsed !== 'object' || parsed === null || !(has in parsed)) throw notOurs(where, 'it says something else');
+    if (typeof parsed !== 'object' || parsed === null || !(has in parsed))
+      throw notOurs(where, 'it says something else');
     return parsed as T;
   }
 
@@ -88,7 +88,11 @@ function queryText(query: Query): string {
   return text === '' ? '' : `?${text}`;
 }
 
-function exchange(options: RequestOptions, secure: boolean, body: string | undefined): Promise<{ status: number; text: string }> {
+function exchange(
+  options: RequestOptions,
+  secure: boolean,
+  body: string | undefined,
+): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
     const late = AbortSignal.timeout(ANSWER_MS);
     const call = (secure ? overHttps : overHttp)({ ...options, agent: false, signal: late }, (response) => {

@@ -11,14 +11,21 @@ import { ageText, claimText, lasting, reasonText, targetText } from './words.ts'
 const WAITING = new Set(['no_trigger', 'policy_off', 'condition_false']);
 
 /** Sentences for somebody who was woken up. `asked`: a policy, a GPU or a case was named, so everything about it is told. */
-export function renderExplain({ at, explanations, history }: Explained, cards: Status['cards'], asked: boolean): string {
+export function renderExplain(
+  { at, explanations, history }: Explained,
+  cards: Status['cards'],
+  asked: boolean,
+): string {
   if (explanations.length === 0 && history !== undefined) {
     return `That case is over. What happened in it:\n\n${renderHistory(history, cards)}`;
   }
   const isTold = (one: Explanation): boolean => asked || one.case !== undefined || !WAITING.has(one.reason);
   const told = explanations.filter(isTold).sort((a, b) => Number(a.case === undefined) - Number(b.case === undefined));
   const blocks = told.map((one) => block(one, at, cards).join('\n'));
-  const rest = waiting(explanations.filter((one) => !isTold(one)), cards);
+  const rest = waiting(
+    explanations.filter((one) => !isTold(one)),
+    cards,
+  );
   if (rest.length > 0) blocks.push([told.length === 0 ? 'Nothing is held.' : 'All others wait:', ...rest].join('\n'));
   if (blocks.length === 0) blocks.push('No policy is loaded.');
   return `${blocks.join('\n\n')}\n`;
@@ -32,7 +39,9 @@ function waiting(explanations: readonly Explanation[], cards: Status['cards']): 
     const number = target.kind === 'gpu' ? cards.find(({ pci }) => pci === target.pci)?.gpu : undefined;
     groups.set(key, [...(groups.get(key) ?? []), number === undefined ? 'the node' : String(number)]);
   }
-  const lines = [...groups].map(([key, where]) => `  ${key} (${where[0] === 'the node' ? '' : 'GPU '}${where.join(', ')})`);
+  const lines = [...groups].map(
+    ([key, where]) => `  ${key} (${where[0] === 'the node' ? '' : 'GPU '}${where.join(', ')})`,
+  );
   return [...lines, '  More of one: nightshift explain --policy NAME --gpu NUMBER'];
 }
 
@@ -42,9 +51,20 @@ function block(one: Explanation, now: number, cards: Status['cards']): string[] 
     texts.forEach((text, i) => lines.push(`  ${(i === 0 ? head : '').padEnd(12)} ${text}`));
   };
   const rowOf = (on: string, knob: string) => one.knobs.find((row) => row.on === on && row.knob === knob);
-  if (one.case !== undefined) add('limits', one.claims.map((claim) => claimText(claim, rowOf(claim.on, claim.knob))));
-  else add('would set', (one.wouldClaim ?? []).map((claim) => claimText(claim, undefined)));
-  add('triggers', one.triggers.map((trigger) => triggerText(trigger, now)));
+  if (one.case !== undefined)
+    add(
+      'limits',
+      one.claims.map((claim) => claimText(claim, rowOf(claim.on, claim.knob))),
+    );
+  else
+    add(
+      'would set',
+      (one.wouldClaim ?? []).map((claim) => claimText(claim, undefined)),
+    );
+  add(
+    'triggers',
+    one.triggers.map((trigger) => triggerText(trigger, now)),
+  );
   if (one.when !== undefined) add('when', evaluatedLines(one.when));
   if (one.until !== undefined && one.case !== undefined) add('until', evaluatedLines(one.until));
   add(one.case === undefined ? 'to act' : 'to end', one.change.map(printable));
@@ -60,7 +80,8 @@ function headline(one: Explanation, now: number, cards: Status['cards']): string
   const dry = one.mode === 'dry_run' || one.case?.mode === 'dry_run';
   const mark = dry ? ' (dry run: nothing is written)' : '';
   if (one.case === undefined) {
-    if (one.reason === 'condition_true') return `${name} is about to act on ${target}${mark}: nothing stands in its way.`;
+    if (one.reason === 'condition_true')
+      return `${name} is about to act on ${target}${mark}: nothing stands in its way.`;
     return `${name} does nothing about ${target}${mark}: ${reasonText(one.reason)}.`;
   }
   const since = lasting(now - one.case.openedAt);
@@ -103,7 +124,8 @@ function operandText({ text, value, unknown, ageMs, source }: Operand, unit: Uni
   const origin = from === '' ? '' : ` (${from})`;
   if (unknown !== undefined) return `${name} is unknown, ${printable(unknown)}${origin}`;
   if (value === undefined || value === null) return name;
-  const shown = typeof value === 'number' && unit !== undefined ? formatMeasure(Number(value.toPrecision(6)), unit) : String(value);
+  const shown =
+    typeof value === 'number' && unit !== undefined ? formatMeasure(Number(value.toPrecision(6)), unit) : String(value);
   return String(value) === text ? shown : `${name} = ${printable(shown)}${origin}`;
 }
 

@@ -44,7 +44,8 @@ export const REASON_FLAG = {
 /** Throws FLAG_INVALID: what a person changes stands in the history with its reason. */
 export function reasonOf({ reason }: { reason: string | undefined }): string {
   const said = reason?.trim() ?? '';
-  if (said === '') throw baseError('FLAG_INVALID', '--reason is missing', 'Say in a few words why; others will read it.');
+  if (said === '')
+    throw baseError('FLAG_INVALID', '--reason is missing', 'Say in a few words why; others will read it.');
   return said;
 }
 

@@ -10,7 +10,10 @@ export function renderHistory(history: readonly HistoryLine[], cards: Status['ca
   return `${table([['TIME', 'WHAT', 'WHY', 'POLICY', 'GPU', 'DETAIL'], ...rows]).join('\n')}\n`;
 }
 
-function row({ at, outcome, reason, policy = '', target, mode, detail }: HistoryLine, cards: Status['cards']): string[] {
+function row(
+  { at, outcome, reason, policy = '', target, mode, detail }: HistoryLine,
+  cards: Status['cards'],
+): string[] {
   return [
     clockText(at),
     mode === 'dry_run' ? `${outcome}, dry run` : outcome,
@@ -24,6 +27,8 @@ function row({ at, outcome, reason, policy = '', target, mode, detail }: History
 export function detailText(detail: Readonly<Record<string, unknown>>): string {
   return Object.entries(detail)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${printable(name)}=${printable(typeof value === 'string' ? value : JSON.stringify(value))}`)
+    .map(
+      ([name, value]) => `${printable(name)}=${printable(typeof value === 'string' ? value : JSON.stringify(value))}`,
+    )
     .join(' ');
 }

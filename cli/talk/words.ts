@@ -102,7 +102,8 @@ export function targetCell(target: Target | undefined, cards: Status['cards']): 
   return `${numberOf(target.pci, cards) ?? '?'} ${printable(target.pci)}`;
 }
 
-const numberOf = (pci: string, cards: Status['cards']): number | undefined => cards.find((card) => card.pci === pci)?.gpu;
+const numberOf = (pci: string, cards: Status['cards']): number | undefined =>
+  cards.find((card) => card.pci === pci)?.gpu;
 
 /** Columns as wide as their widest cell. */
 export function table(rows: readonly (readonly string[])[]): string[] {
