@@ -15,6 +15,7 @@ export interface HousekeepingOptions {
 }
 
 const EVERY_MS = 60_000;
+const AGAIN_MS = 1_000;
 
 /** What is over is forgotten, in the ledger and in memory alike; pauses that ended by themselves are told. */
 export class Housekeeping {
@@ -25,16 +26,30 @@ export class Housekeeping {
   }
 
   start(clock: Clock): Stoppable {
-    return clock.every(EVERY_MS, () => this.tidy());
+    let rest: Stoppable | undefined;
+    // One batch at a time: what must be done now does not wait for what is only to be forgotten.
+    const go = (): void => {
+      rest?.stop();
+      if (this.tidy()) rest = clock.timer(AGAIN_MS, go);
+    };
+    const every = clock.every(EVERY_MS, go);
+    return {
+      stop() {
+        every.stop();
+        rest?.stop();
+      },
+    };
   }
 
-  tidy(): void {
+  /** True where there is more to forget than one batch. */
+  tidy(): boolean {
     const { store, ledger, now, log } = this.#options;
     const { book } = store;
     const at = now();
+    let more = false;
     try {
       store.commit(endedPauses(store, at));
-      while ((ledger?.prune(at) ?? 0) >= PRUNE_BATCH);
+      more = (ledger?.prune(at) ?? 0) >= PRUNE_BATCH;
     } catch (error) {
       log.warn(`what is over could not be cleared away: ${describe(error)}`);
     }
@@ -42,6 +57,7 @@ export class Housekeeping {
       if (closedAt !== undefined && closedAt < at - DEFAULT_KEEP.triggersMs) dropTrigger(book, key);
     }
     for (const [pair, until] of book.cooldowns) if (until < at) book.cooldowns.delete(pair);
+    return more;
   }
 }
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { accessSync, constants, mkdirSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
 import { Command } from 'commander';
 import type { Daemon } from '../base/app.ts';
 import { sleep, systemClock } from '../base/clock.ts';
@@ -13,16 +13,24 @@ import { scenarioNames } from '../sim/scenario.ts';
 import { addExporterFlags, collectorsOn, flags as exporterFlags } from './exporter.ts';
 import { MODEL_FLAG, NODE_FLAGS, wishesOf } from './living.ts';
 import { loopbackOnly } from './loopback.ts';
-import { runSimulated } from './simulated.ts';
+import { ALERTMANAGER_PROGRAMS, writeMonitoring } from './monitoring.ts';
+import { runSimulated, type Shown, SIMULATED_NODE } from './simulated.ts';
+import { lookNext } from './simulated/look-next.ts';
+
+/** Silicon takes minutes to get hot and cool again, which is longer than people look. */
+const DEMO_SPEED = 10;
+const QUICKER = NODE_FLAGS.map((flag) =>
+  flag.name === 'speed' ? { ...flag, default: DEMO_SPEED } : flag,
+) as unknown as typeof NODE_FLAGS;
 
 const DEMO = [
   { ...MODEL_FLAG, default: 'mi300x' },
   { name: 'cards', kind: 'int', default: 4, min: 1, max: 8, help: 'packages; an MI250X has two GPUs each' },
-  ...NODE_FLAGS,
+  ...QUICKER,
   {
     name: 'scenario',
     kind: 'string',
-    default: 'night-shift',
+    default: 'hot-card',
     help: `what happens: ${scenarioNames().join(', ')}, or a file`,
   },
   {
@@ -31,37 +39,62 @@ const DEMO = [
     default: ['127.0.0.1:9510'],
     help: 'address of the exporter, on loopback',
   },
-  { name: 'with-prometheus', kind: 'boolean', default: false, help: 'start Prometheus too, where it is installed' },
+  {
+    name: 'actuator.listen-address',
+    kind: 'string',
+    default: '127.0.0.1:9511',
+    help: 'address of the actuator, on loopback',
+  },
+  {
+    name: 'with-prometheus',
+    kind: 'boolean',
+    default: false,
+    help: 'start Prometheus and Alertmanager too, where they are installed: then alerts tell the actuator what is hot',
+  },
   {
     name: 'prometheus.listen-address',
     kind: 'string',
     default: '127.0.0.1:9090',
     help: 'address of that Prometheus, on loopback',
   },
+  {
+    name: 'alertmanager.listen-address',
+    kind: 'string',
+    default: '127.0.0.1:9093',
+    help: 'address of that Alertmanager, on loopback',
+  },
   { name: 'log.level', kind: 'string', default: 'warn', choices: LOG_LEVELS, help: 'least severe messages to print' },
   { name: 'log.format', kind: 'string', default: 'logfmt', choices: LOG_FORMATS, help: 'form of the messages' },
 ] as const satisfies readonly FlagDef[];
 
 const flags = defineFlags(DEMO);
+type Given = ReturnType<typeof flags.read>;
 
 export function demoCommand(command: Command): Command {
   return flags
-    .addTo(command.description('a simulated node and an exporter on it, to look at'))
+    .addTo(command.description('a simulated node, with an exporter and an actuator at work on it, to look at'))
     .addHelpText(
       'after',
       `
-Everything is SIMULATED, listens on loopback only and is gone after Ctrl-C.
+Everything is SIMULATED, listens on loopback only and is gone after Ctrl-C. The actuator acts by the shipped rules, with
+mode: enforce for heat and shorter waiting times. Without Prometheus nobody sends alerts, so there the policies look at the
+cards themselves; with it they wait for the alert, as they are shipped.
 
 Examples:
-  nightshift demo                                        four MI300X through a night with bursts of inference
+  nightshift demo                                        four MI300X, of which one gets hot and is limited within a minute
+  nightshift demo --with-prometheus                      the same through Prometheus, its alerts and Alertmanager
   nightshift demo --scenario day-and-night --speed 60    a day in 24 minutes
-  nightshift demo --model mi210 --cards 8 --scenario hot-room --speed 20 --with-prometheus`,
+  nightshift demo --model mi210 --cards 8 --scenario hot-room --speed 20`,
     )
     .action(async () => {
       const given = flags.read(command);
       const listen = given['web.listen-address'];
-      const prometheus = given['prometheus.listen-address'];
-      loopbackOnly([...listen, prometheus], 'Use an address like 127.0.0.1:9510; the demo is for this machine alone.');
+      const actuatorListen = [given['actuator.listen-address']];
+      const others = [given['prometheus.listen-address'], given['alertmanager.listen-address']];
+      loopbackOnly(
+        [...listen, ...actuatorListen, ...others],
+        'Use an address like 127.0.0.1:9510; the demo is for this machine alone.',
+      );
       // The flags of the exporter that the demo does not show keep their defaults.
       const plain = addExporterFlags(new Command());
       const exporter = {
@@ -70,16 +103,18 @@ Examples:
         'log.level': given['log.level'],
         'log.format': given['log.format'],
       };
-      const withPrometheus = given['with-prometheus'];
+      const alerted = given['with-prometheus'];
       await runSimulated(
         exporter,
         collectorsOn(plain),
         { ...given, ...wishesOf(given) },
         {
-          welcome: ({ url, dir }) => welcome(url, dir, given, withPrometheus ? prometheus : undefined),
-          ...(withPrometheus && {
-            async afterwards({ url, dir }, daemon) {
-              await startPrometheus(url, dir, prometheus, daemon);
+          actuatorListen,
+          alerted,
+          welcome: (shown) => welcome(shown, given),
+          ...(alerted && {
+            async afterwards(shown, daemon) {
+              await startMonitoring(shown, given, daemon);
             },
           }),
         },
@@ -87,67 +122,105 @@ Examples:
     });
 }
 
-function welcome(
-  url: string,
-  dir: string,
-  { model, cards, scenario, speed }: { model: keyof typeof MODELS; cards: number; scenario: string; speed: number },
-  prometheus: string | undefined,
-): string {
-  const base = url.replace(/\/$/, '');
-  const graph = 'graph?g0.expr=amdgpu_power_watts&g0.tab=0&g0.range_input=15m';
-  const next =
-    prometheus === undefined
-      ? `${base}/v1/state, each value with its source and time`
-      : `http://${prometheus}/${graph}`;
+function welcome({ url, dir, actuator }: Shown, given: Given): string {
+  const { model, cards, scenario, speed } = given;
+  const watched = given['with-prometheus'];
+  const prometheus = `http://${given['prometheus.listen-address']}`;
+  const graph = `${prometheus}/graph?g0.expr=amdgpu_temperature_celsius&g0.tab=0&g0.range_input=5m`;
+  const monitoring = watched
+    ? `  prometheus    ${graph}, alerts at ${prometheus}/alerts
+  alertmanager  http://${given['alertmanager.listen-address']}/, which tells the actuator
+`
+    : '';
   return `
 SIMULATED: ${cards} × ${MODELS[model].product} that do not exist, scenario ${scenario}, ${speed} s of their life in a second.
-  node        ${dir} (sys/ and proc/ as the kernel shows them)
-  exporter    ${base}/ for people, ${base}/metrics for Prometheus
-  look next   ${next}
-  try         nightshift sim event ${dir} hang 0; then "unhang 0", "ambient 40", "load 1 0.9"
-
+  node          ${dir} (sys/ and proc/ as the kernel shows them)
+  exporter      ${url}/ for people, ${url}/metrics for Prometheus
+  actuator      ${actuator.url}/, acting on this node alone by ${actuator.rules}
+${monitoring}
+${lookNext({ dir, actuator }, { scenario, watched })}
 Ctrl-C ends everything and removes the files.
 
 `;
 }
 
-/** The real Prometheus, scraping once a second, with its data beside the node's files. Throws where it does not come up. */
-async function startPrometheus(exporter: string, dir: string, listen: string, daemon: Daemon): Promise<void> {
-  const home = join(dir, 'prometheus');
-  mkdirSync(home);
-  const target = new URL(exporter).host;
-  writeFileSync(
-    join(home, 'prometheus.yml'),
-    `global: {scrape_interval: 1s}
-scrape_configs:
-  - job_name: nightshift
-    static_configs: [{targets: ['${target}']}]
-`,
+/** Time that a browser or a person would wait for a program to come up. */
+const UP_MS = 30_000;
+
+/** The real Prometheus and Alertmanager on the shipped files, with their data beside the node's. Throws where one does not come up. */
+async function startMonitoring({ url, dir, actuator }: Shown, given: Given, daemon: Daemon): Promise<void> {
+  const home = join(dir, 'monitoring');
+  const [prometheus, alertmanager] = [given['prometheus.listen-address'], given['alertmanager.listen-address']];
+  const files = writeMonitoring(home, {
+    node: SIMULATED_NODE,
+    exporter: new URL(url).host,
+    actuator: new URL(actuator.url).host,
+    alertmanager,
+  });
+  const data = join(home, 'data');
+  mkdirSync(data);
+  const programs = [
+    {
+      code: 'PROMETHEUS_FAILED',
+      ready: `http://${prometheus}/-/ready`,
+      command: [
+        'prometheus',
+        `--config.file=${files.prometheus}`,
+        `--storage.tsdb.path=${join(data, 'prometheus')}`,
+        // The folder may lie in memory.
+        '--storage.tsdb.retention.size=256MB',
+        `--web.listen-address=${prometheus}`,
+        '--log.level=warn',
+      ],
+    },
+    {
+      code: 'ALERTMANAGER_FAILED',
+      ready: `http://${alertmanager}/-/ready`,
+      command: [
+        installed(ALERTMANAGER_PROGRAMS),
+        `--config.file=${files.alertmanager}`,
+        `--storage.path=${join(data, 'alertmanager')}`,
+        `--web.listen-address=${alertmanager}`,
+        // It is alone, and opens no port for others of its kind.
+        '--cluster.listen-address=',
+        '--log.level=warn',
+      ],
+    },
+  ] as const;
+  await Promise.all(
+    programs.map(({ command, code, ready }) => {
+      // What they would save on the way out is about to be removed.
+      const program = startProgram(command, code, daemon, 'SIGKILL');
+      return Promise.race([answers(ready, code, command[0]), program.failed]);
+    }),
   );
-  const program = startProgram(
-    [
-      'prometheus',
-      `--config.file=${join(home, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${join(home, 'data')}`,
-      // The folder may lie in memory.
-      '--storage.tsdb.retention.size=256MB',
-      `--web.listen-address=${listen}`,
-      '--log.level=warn',
-    ],
-    'PROMETHEUS_FAILED',
-    daemon,
-    // What it would save on the way out is about to be removed.
-    'SIGKILL',
-  );
-  await Promise.race([answers(`http://${listen}/-/ready`), program.failed]);
+}
+
+/** The first of a program's names that can be started; where none can, the error of starting names the first. */
+function installed(names: readonly [string, ...string[]]): string {
+  const folders = (process.env.PATH ?? '').split(delimiter);
+  const isThere = (name: string): boolean =>
+    folders.some((folder) => {
+      try {
+        accessSync(join(folder, name), constants.X_OK);
+        return true;
+      } catch {
+        return false;
+      }
+    });
+  return names.find(isThere) ?? names[0];
 }
 
 const POLL_MS = 100;
 /** Time that a program may take to end. */
 const STOP_MS = 800;
 
-async function answers(url: string): Promise<void> {
-  while (!(await fetch(url).catch(() => undefined))?.ok) await sleep(systemClock, POLL_MS, { keepAlive: true });
+async function answers(url: string, code: ProgramError, name: string): Promise<void> {
+  const end = systemClock.monotonic() + UP_MS;
+  while (!(await fetch(url).catch(() => undefined))?.ok) {
+    if (systemClock.monotonic() > end) throw programError(code, name, `does not answer within ${UP_MS / 1000} s`);
+    await sleep(systemClock, POLL_MS, { keepAlive: true });
+  }
 }
 
 export interface Program {
@@ -197,7 +270,7 @@ async function end(child: ChildProcess, ended: Promise<unknown>, signal: NodeJS.
   await ended;
 }
 
-export type ProgramError = 'PROMETHEUS_FAILED' | 'SIMULATION_NO_FUSE';
+export type ProgramError = 'PROMETHEUS_FAILED' | 'ALERTMANAGER_FAILED' | 'SIMULATION_NO_FUSE';
 
 function programError(code: ProgramError, name: string, what: string): Error {
   if (code === 'SIMULATION_NO_FUSE')
@@ -206,9 +279,11 @@ function programError(code: ProgramError, name: string, what: string): Error {
       `the relay's file system ${what}`,
       'It needs fuse3, python3-fusepy, and an empty folder.',
     );
+  const [program, flag] =
+    code === 'PROMETHEUS_FAILED' ? ['Prometheus', 'prometheus'] : ['Alertmanager', 'alertmanager'];
   return environmentError(
-    'PROMETHEUS_FAILED',
+    code,
     `${name} ${what}`,
-    'Install Prometheus, choose another --prometheus.listen-address, or leave --with-prometheus out.',
+    `Install ${program}, choose another --${flag}.listen-address, or leave --with-prometheus out.`,
   );
 }

@@ -5,7 +5,9 @@ import { parseCommandLine } from '../base/flags.ts';
 import { version } from './version.ts';
 
 const program = new Command('nightshift')
-  .description('Sees AMD Instinct (ROCm) GPUs: a Prometheus exporter that reads the kernel, and its tools.')
+  .description(
+    'Sees AMD Instinct (ROCm) GPUs, and limits them as rules say: a Prometheus exporter and an actuator, straight on the kernel.',
+  )
   .version(version(), '-V, --version', 'print the version')
   .helpCommand('help [command]', 'help for a command')
   .addHelpText(
@@ -16,7 +18,9 @@ Examples:
   nightshift exporter --path.sysfs=TREE/sys --path.procfs=TREE/proc
                                                          a captured tree
   nightshift doctor                                      what can be read here, and what not
-  nightshift demo                                        a simulated node and an exporter on it
+  nightshift actuator                                    acts as /etc/nightshift/rules say
+  nightshift cases                                       what is held now, why, and for how long
+  nightshift demo                                        a simulated node, with both at work on it
 
 Exit codes: 0 stopped as told, 1 the environment (port in use, no right), 2 the configuration (flag, path, file).`,
   );
@@ -24,6 +28,15 @@ Exit codes: 0 stopped as told, 1 the environment (port in use, no right), 2 the 
 const COMMANDS: Readonly<Record<string, () => Promise<(command: Command) => Command>>> = {
   exporter: async () => (await import('./exporter.ts')).exporterCommand,
   actuator: async () => (await import('./actuator.ts')).actuatorCommand,
+  cases: async () => (await import('./cases.ts')).casesCommand,
+  explain: async () => (await import('./explain.ts')).explainCommand,
+  history: async () => (await import('./history.ts')).historyCommand,
+  pause: async () => (await import('./pause.ts')).pauseCommand,
+  resume: async () => (await import('./resume.ts')).resumeCommand,
+  revert: async () => (await import('./revert.ts')).revertCommand,
+  trigger: async () => (await import('./trigger.ts')).triggerCommand,
+  check: async () => (await import('./check.ts')).checkCommand,
+  test: async () => (await import('./test.ts')).testCommand,
   start: async () => (await import('./start.ts')).startCommand,
   demo: async () => (await import('./demo.ts')).demoCommand,
   sim: async () => (await import('./sim.ts')).simCommand,

@@ -1,21 +1,32 @@
 import { join } from 'node:path';
 import type { Daemon } from '../base/app.ts';
+import { createLog } from '../base/log.ts';
 import type { ExporterFlags } from './exporter.ts';
 import { begin, keepAlive, type Living, livingNode, temporaryFolder } from './living.ts';
 import { type RunExtras, runExporter } from './run-exporter.ts';
+import { type Acting, actOn } from './simulated/actuator.ts';
 
-/** An exporter and the node that it reads, in one process, for as long as somebody looks. */
+/** A node, the exporter that reads it and the actuator that acts on it, in one process, for as long as somebody looks. */
 
 /** Half an hour of eight cards; nobody judges detectors here. */
 const TRUTH_BYTES = 4 * 2 ** 20;
 
+/** How such a node calls itself, where nobody says otherwise. */
+export const SIMULATED_NODE = 'simulated';
+
 export interface Shown {
+  /** Of the exporter. */
   url: string;
   dir: string;
+  actuator: Acting;
 }
 
 export interface SimulatedExtras {
-  /** More to start once the exporter answers; `dir` is gone when the process ends. */
+  /** Addresses of the actuator, on loopback. */
+  actuatorListen: readonly string[];
+  /** An Alertmanager will tell it what is hot. */
+  alerted?: boolean;
+  /** More to start once both answer; `dir` is gone when the process ends. */
   afterwards?: (shown: Shown, daemon: Daemon) => unknown;
   /** What to tell once everything runs. */
   welcome: (shown: Shown) => string;
@@ -25,7 +36,7 @@ export async function runSimulated(
   given: ExporterFlags,
   collectors: Set<string>,
   wishes: Omit<Living, 'dir'>,
-  { afterwards, welcome }: SimulatedExtras,
+  { afterwards, welcome, actuatorListen, alerted = false }: SimulatedExtras,
 ): Promise<void> {
   // A signal while the files are written must end the process through `exit`, which takes them away.
   const end = (): void => process.exit(1);
@@ -38,11 +49,12 @@ export async function runSimulated(
   // One turn of the event loop, so that a signal that came meanwhile is seen by that listener.
   await new Promise((resolve) => setImmediate(resolve));
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.off(signal, end);
+  const name = given['node.name'] ?? SIMULATED_NODE;
   const values: ExporterFlags = {
     ...given,
     'path.sysfs': join(dir, 'sys'),
     'path.procfs': join(dir, 'proc'),
-    'node.name': given['node.name'] ?? 'simulated',
+    'node.name': name,
   };
   let running: Daemon | undefined;
   const extras: RunExtras = {
@@ -53,8 +65,12 @@ export async function runSimulated(
       await keepAlive(node, daemon);
     },
     async onReady([first]) {
-      const shown = { url: first?.url ?? '', dir };
-      if (running) await afterwards?.(shown, running);
+      if (running === undefined) return;
+      const url = (first?.url ?? '').replace(/\/$/, '');
+      const log = createLog({ level: given['log.level'], format: given['log.format'] });
+      const actuator = await actOn(dir, { node: name, listen: actuatorListen, alerted, exporter: url }, log, running);
+      const shown = { url, dir, actuator };
+      await afterwards?.(shown, running);
       process.stdout.write(welcome(shown));
     },
   };

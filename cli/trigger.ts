@@ -28,7 +28,7 @@ export function triggerCommand(command: Command): Command {
     .addHelpText(
       'after',
       `
-Called again it is renewed. It ends with --for, with --close, or with nightshift revert.
+Called again it is renewed. It ends after --for, or with --close.
 
 Examples:
   nightshift trigger quiet-please --gpu 1 --for 2h --reason "measuring next door"

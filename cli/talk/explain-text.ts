@@ -48,7 +48,7 @@ function waiting(explanations: readonly Explanation[], cards: Status['cards']): 
 function block(one: Explanation, now: number, cards: Status['cards']): string[] {
   const lines = [headline(one, now, cards)];
   const add = (head: string, texts: readonly string[]): void => {
-    texts.forEach((text, i) => lines.push(`  ${(i === 0 ? head : '').padEnd(12)} ${text}`));
+    for (const [i, text] of texts.entries()) lines.push(`  ${(i === 0 ? head : '').padEnd(12)} ${text}`);
   };
   const rowOf = (on: string, knob: string) => one.knobs.find((row) => row.on === on && row.knob === knob);
   if (one.case !== undefined)

@@ -25,6 +25,7 @@ describe('the scenarios that come with the program', () => {
           'fabric-saturated',
           'foreign-hand',
           'full-card',
+          'hot-card',
           'hot-room',
           'hung-card',
         ],
@@ -68,6 +69,15 @@ describe('the scenarios that come with the program', () => {
     expect(max(night.map(({ busy }) => busy[1]))).toBeGreaterThan(0.3);
     const day = node.seconds().filter(({ time }) => time.slice(11, 13) === '03');
     expect(max(day.map(({ busy }) => busy[1]))).toBeLessThan(0.06);
+  }, 60_000);
+
+  it('hot-card: one GPU passes the thresholds of the shipped rules and is cool again, while another at full load stays below', () => {
+    const node = lab({ node: { model: 'mi300x', cards: 4 }, scenario: 'hot-card', speed: 10, hz: 10 });
+    liveFor(node, 10, 600);
+    const hottest = (gpu: number): number => max(node.seconds().map(({ junction }) => junction[gpu]));
+    expect(hottest(0)).toBeGreaterThan(95);
+    expect(hottest(2)).toBeLessThan(85);
+    expect(node.seconds().at(-1)?.junction[0]).toBeLessThan(85);
   }, 60_000);
 
   it('hot-room: the junction crosses 85 °C and its residency grows, until the room is cool again', () => {
