@@ -14,8 +14,8 @@ import { addExporterFlags, collectorsOn, flags as exporterFlags } from './export
 import { MODEL_FLAG, NODE_FLAGS, wishesOf } from './living.ts';
 import { loopbackOnly } from './loopback.ts';
 import { ALERTMANAGER_PROGRAMS, writeMonitoring } from './monitoring.ts';
-import { runSimulated, type Shown, SIMULATED_NODE } from './simulated.ts';
 import { lookNext } from './simulated/look-next.ts';
+import { runSimulated, type Shown, SIMULATED_NODE } from './simulated.ts';
 
 /** Silicon takes minutes to get hot and cool again, which is longer than people look. */
 const DEMO_SPEED = 10;

@@ -1,35 +1,67 @@
 import type { Command } from 'commander';
 import { LanePool } from '../amdgpu/lanes/pool.ts';
 import { survey } from '../amdgpu/survey.ts';
+import type { Daemon } from '../base/app.ts';
 import { systemClock } from '../base/clock.ts';
+import { defineFlags } from '../base/flags.ts';
 import { untilDone } from './alive.ts';
 import { addExporterFlags, collectorsOn, type ExporterFlags, flags } from './exporter.ts';
 import { loopbackOnly } from './loopback.ts';
 import { pathsOf } from './paths.ts';
-import { runExporter } from './run-exporter.ts';
+import { type RunExtras, runExporter } from './run-exporter.ts';
 
 /** Loopback only: what is served does not exist. */
 const SIMULATED_LISTEN = '127.0.0.1:9510';
 const LOOK_MS = 1_000;
 
+const own = defineFlags([
+  {
+    name: 'actuator.listen-address',
+    kind: 'string',
+    default: '127.0.0.1:9511',
+    help: 'address of the actuator that is started beside the exporter',
+  },
+]);
+
 export function startCommand(command: Command): Command {
-  return addExporterFlags(
-    command.description('run the exporter here; on a machine without AMD GPUs, on a simulated node to look at'),
-  )
+  const described = command.description(
+    'run the exporter here, and beside it an actuator that writes nothing; without AMD GPUs, both at work on a simulated node',
+  );
+  return own
+    .addTo(addExporterFlags(described))
     .addHelpText(
       'after',
       `
-With AMD GPUs, or where a --path is given, this is "nightshift exporter" with the same flags. Without, a simulated node of
-four MI300X lives in a temporary folder and is served on ${SIMULATED_LISTEN}, on loopback only, with simulated="true" in amdgpu_info.
-"nightshift exporter" never simulates.`,
+With AMD GPUs this is "nightshift exporter" with the same flags, and beside it "nightshift actuator --enforce=false" where its
+rules and the folder of its ledger are there. Where a --path is given it is the exporter alone.
+
+Without AMD GPUs, a simulated node of four MI300X lives in a temporary folder, is served on ${SIMULATED_LISTEN}, on loopback only, with
+simulated="true" in amdgpu_info, and an actuator acts on it. "nightshift exporter" and "nightshift actuator" never simulate.`,
     )
     .action(async () => {
       const given = flags.read(command);
       const named = flags.given(command);
-      const real = named.has('path.sysfs') || named.has('path.procfs') || (await untilDone(() => hasCards(given)));
-      if (real) await runExporter(given, collectorsOn(command));
-      else await simulate(given, collectorsOn(command), named.has('web.listen-address'));
+      const listen = own.read(command)['actuator.listen-address'];
+      const collectors = collectorsOn(command);
+      if (named.has('path.sysfs') || named.has('path.procfs')) await runExporter(given, collectors);
+      else if (await untilDone(() => hasCards(given))) await runExporter(given, collectors, observing(given, listen));
+      else await simulate(given, collectors, named.has('web.listen-address'), listen);
     });
+}
+
+/** The actuator beside an exporter of real cards: it decides, logs and counts, and writes nothing. */
+function observing(given: ExporterFlags, listen: string): RunExtras {
+  let daemon: Daemon | undefined;
+  return {
+    alongside(running) {
+      daemon = running;
+    },
+    async onReady([first]) {
+      if (daemon === undefined) return;
+      const { observe } = await import('./start/observe.ts');
+      await observe({ exporter: given, listen, url: (first?.url ?? '').replace(/\/$/, '') }, daemon);
+    },
+  };
 }
 
 /** Whether discovery finds a card. */
@@ -43,35 +75,39 @@ async function hasCards(given: ExporterFlags): Promise<boolean> {
   }
 }
 
-/** What a newcomer sees first: inference in bursts, and a batch job that holds every other GPU. */
-const FIRST_SIGHT = { model: 'mi300x', cards: 4, scenario: 'night-shift', seed: 1, speed: 1, hz: 10 } as const;
+/** What a newcomer sees first: a card that gets hot beside inference, quicker than silicon does. */
+const FIRST_SIGHT = { model: 'mi300x', cards: 4, scenario: 'hot-card', seed: 1, speed: 10, hz: 10 } as const;
 
-async function simulate(given: ExporterFlags, collectors: Set<string>, addressGiven: boolean): Promise<void> {
+async function simulate(
+  given: ExporterFlags,
+  collectors: Set<string>,
+  addressGiven: boolean,
+  actuatorListen: string,
+): Promise<void> {
   const listen = addressGiven ? given['web.listen-address'] : [SIMULATED_LISTEN];
   loopbackOnly(
-    listen,
+    [...listen, actuatorListen],
     `Use --web.listen-address=${SIMULATED_LISTEN}, or "nightshift exporter", which waits for real cards.`,
   );
-  const { runSimulated } = await import('./simulated.ts');
+  const [{ runSimulated }, { lookNext }] = await Promise.all([
+    import('./simulated.ts'),
+    import('./simulated/look-next.ts'),
+  ]);
   await runSimulated({ ...given, 'web.listen-address': listen }, collectors, FIRST_SIGHT, {
-    welcome: ({ url, dir }) => welcome(url, given['web.telemetry-path'], dir),
-  });
-}
+    actuatorListen: [actuatorListen],
+    welcome: (shown) => `
+SIMULATED: no AMD GPU here, so these four MI300X do not exist. ${FIRST_SIGHT.speed} s of their life pass in a second.
 
-function welcome(url: string, telemetry: string, dir: string): string {
-  const base = url.replace(/\/$/, '');
-  return `
-SIMULATED: no AMD GPU here, so these four MI300X do not exist. They live through a night with bursts of inference.
+  ${shown.url}/              the cards at a glance
+  ${shown.url}${given['web.telemetry-path']}       what Prometheus scrapes
+  ${shown.actuator.url}/              the actuator, acting on this node alone by ${shown.actuator.rules}
 
-  ${base}/              the cards at a glance
-  ${base}${telemetry}       what Prometheus scrapes
-  ${base}/v1/state      the same as JSON, each value with its source and time
-  nightshift sim event ${dir} hang 2
-                                      lets GPU 2 hang; "unhang 2" ends it, "load 3 0.9" holds GPU 3 at 90 %
-  nightshift demo --help              other cards, other nights, with Prometheus
+${lookNext(shown, { scenario: FIRST_SIGHT.scenario, watched: false })}
+  nightshift demo --help              other cards, other nights, with Prometheus and Alertmanager
   nightshift doctor                   what this machine itself has
 
 Ctrl-C ends it and removes the files.
 
-`;
+`,
+  });
 }

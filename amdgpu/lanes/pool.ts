@@ -173,9 +173,9 @@ export class LanePool {
       if (left.kind === 'moved') continue;
       if (left.kind === 'lost') return { op: 'lost' };
       if (left.kind === 'stuck') {
-        if (own === undefined) this.#leave(lane, owner);
+        if (own === undefined) this.#leave(lane, owner, left.over);
         else {
-          own.overdue = true;
+          giveUp(own, left.over);
           lane.leaveWith(owner);
         }
         await this.#isOver(left.over, end);
@@ -261,7 +261,7 @@ export class LanePool {
         losses = 0;
       } else if (left.kind === 'stuck') {
         const owner = ownerOf(rest[left.at] as number);
-        this.#leave(lane, owner);
+        this.#leave(lane, owner, left.over);
         const its = rest.slice(left.at).filter((i) => ownerOf(i) === owner);
         const until = Math.min(end, clock.monotonic() + itemDeadline - perItem);
         beside.push(this.#waitFor(owner, left.over, until, tasks, its, end, settle));
@@ -303,9 +303,11 @@ export class LanePool {
     });
   }
 
-  #leave(lane: LaneFace, owner: string): void {
+  #leave(lane: LaneFace, owner: string, over: Promise<void>): void {
     this.#splits += 1;
-    this.#own.set(owner, { lane, quick: 0, overdue: true });
+    const own: Own = { lane, quick: 0, overdue: false };
+    giveUp(own, over);
+    this.#own.set(owner, own);
     if (this.#shared === lane) this.#shared = undefined;
     this.warm();
     lane.leaveWith(owner);
@@ -332,7 +334,10 @@ export class LanePool {
         continue;
       }
       own.overdue = left.kind !== 'done';
-      if (left.kind === 'stuck') own.lane.leaveWith(owner);
+      if (left.kind === 'stuck') {
+        giveUp(own, left.over);
+        own.lane.leaveWith(owner);
+      }
       own.quick = left.kind === 'done' && clock.monotonic() - start < this.#slowMs / 2 ? own.quick + 1 : 0;
       if (own.quick >= QUICK_ANSWERS && !own.lane.busy && !this.#isApart(owner)) this.dismiss(owner);
       break;
@@ -405,6 +410,14 @@ export class LanePool {
       lane.submit(batch);
     });
   }
+}
+
+/** Until it is over: whatever the lane is at afterwards has nothing to do with it. */
+function giveUp(own: Own, over: Promise<void>): void {
+  own.overdue = true;
+  void over.then(() => {
+    //MUT
+  });
 }
 
 function isStuck(own: Own): boolean {

@@ -44,7 +44,8 @@ export function demoRules(text: string, alerted: boolean): string {
     if (!alerted && on.includes('alert')) policy.delete('on');
   }
   // The head of a shipped file speaks of the file as it is shipped.
-  document.commentBefore = ' The shipped rules as the demo changes them: mode, waiting times, and where no alerts come, `on`.';
+  document.commentBefore =
+    ' The shipped rules as the demo changes them: mode, waiting times, and where no alerts come, `on`.';
   return document.toString({ lineWidth: 0 });
 }
 

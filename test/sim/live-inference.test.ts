@@ -119,7 +119,7 @@ describe('the servers over HTTP', () => {
     } finally {
       await serving.stop();
     }
-  });
+  }, 30_000);
 
   it.each([
     ['{"prompt": 3}', 400, 'a prompt is text'],

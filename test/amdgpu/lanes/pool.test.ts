@@ -309,6 +309,17 @@ describe('a write', () => {
     expect(begunOn(b, 'a/cap')).toEqual([1]);
   });
 
+  it('is sent to a card that was slow once and is well, whatever else its lane is at', async () => {
+    const b = writing();
+    b.world.takes.set('a', 100);
+    await b.run(['a', 'b']);
+    expect(b.pool.stats.splits).toBe(1);
+    b.world.takes.set('a/look', 200);
+    const look = b.pool.run([{ owner: 'a', item: item('a/look') }], 3000);
+    expect((await write(b, 'a/cap')).op).toBe('write');
+    expect(await look).toMatchObject([{ op: 'read' }]);
+  });
+
   it('that hung leaves its card unread until it has answered', async () => {
     const b = writing();
     b.world.takes.set('a/cap', HANG);
