@@ -1,4 +1,4 @@
-import { createServer as createHttp, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttp, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import { createServer as createHttps, type Server as HttpsServer } from 'node:https';
 import type { TLSSocket } from 'node:tls';
 import { type BcryptThread, bcryptThread, type Compare } from './bcrypt.ts';
@@ -45,6 +45,8 @@ export interface WebServerOptions {
   limits?: Partial<Limits>;
   /** Password check; default is bcrypt in a thread of its own. */
   compare?: Compare;
+  /** Requests that need no password, because they carry another proof that the app accepts. */
+  proven?: ((request: IncomingMessage) => boolean) | undefined;
   /** How often the files of the web configuration are looked at, ms. */
   watchMs?: number;
 }
@@ -155,7 +157,13 @@ class NodeWebServer implements WebServer {
       this.#bcrypt = bcryptThread(this.#clock);
       compare = this.#bcrypt.compare;
     }
-    this.#gate = createGate({ clock: this.#clock, compare, log, config: this.#store.current() });
+    this.#gate = createGate({
+      clock: this.#clock,
+      compare,
+      log,
+      config: this.#store.current(),
+      proven: this.#options.proven,
+    });
     this.#warn(this.#store.current());
     await this.#store.changed();
     this.#watch = this.#clock.every(watchMs, () => void this.#look());

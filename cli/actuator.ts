@@ -10,8 +10,15 @@ export const LEDGER_FLAG = {
   help: 'file of the ledger; made where it is missing, in a folder that exists',
 } as const satisfies FlagDef;
 
+export const RULES_FLAG = {
+  name: 'rules',
+  kind: 'string',
+  default: '/etc/nightshift/rules',
+  help: 'folder of the rules, or one file',
+} as const satisfies FlagDef;
+
 const FIXED = [
-  { name: 'rules', kind: 'string', default: '/etc/nightshift/rules', help: 'folder of the rules, or one file' },
+  RULES_FLAG,
   LEDGER_FLAG,
   {
     name: 'exporter.url',

@@ -137,6 +137,7 @@ SIMULATED: ${cards} × ${MODELS[model].product} that do not exist, scenario ${sc
   node          ${dir} (sys/ and proc/ as the kernel shows them)
   exporter      ${url}/ for people, ${url}/metrics for Prometheus
   actuator      ${actuator.url}/, acting on this node alone by ${actuator.rules}
+                (the shipped rules, with mode: enforce and shorter waits)
 ${monitoring}
 ${lookNext({ dir, actuator }, { scenario, watched })}
 Ctrl-C ends everything and removes the files.

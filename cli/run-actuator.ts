@@ -67,6 +67,7 @@ export async function startActuator(given: ActuatorFlags, log: Log, daemon: Daem
     listen: [...listen, `unix:${socket}`],
     webConfigFile: webConfig,
     socketMode: 0o660,
+    proven: tokens && ((request) => tokens.check(request.headers.authorization) === 'granted'),
     log,
   });
   const addresses = await server.start();

@@ -89,7 +89,7 @@ async function simulate(
     [...listen, actuatorListen],
     `Use --web.listen-address=${SIMULATED_LISTEN}, or "nightshift exporter", which waits for real cards.`,
   );
-  const [{ runSimulated }, { lookNext }] = await Promise.all([
+  const [{ runSimulated }, { called, lookNext }] = await Promise.all([
     import('./simulated.ts'),
     import('./simulated/look-next.ts'),
   ]);
@@ -101,10 +101,11 @@ SIMULATED: no AMD GPU here, so these four MI300X do not exist. ${FIRST_SIGHT.spe
   ${shown.url}/              the cards at a glance
   ${shown.url}${given['web.telemetry-path']}       what Prometheus scrapes
   ${shown.actuator.url}/              the actuator, acting on this node alone by ${shown.actuator.rules}
+                                      (the shipped rules, with mode: enforce and shorter waits)
 
 ${lookNext(shown, { scenario: FIRST_SIGHT.scenario, watched: false })}
-  nightshift demo --help              other cards, other nights, with Prometheus and Alertmanager
-  nightshift doctor                   what this machine itself has
+  ${called()} demo --help      other cards, other nights, with Prometheus and Alertmanager
+  ${called()} doctor           what this machine itself has
 
 Ctrl-C ends it and removes the files.
 

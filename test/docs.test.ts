@@ -1,54 +1,37 @@
-import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { BASE_CODES } from '../base/codes.ts';
+import { ActuatorMetrics, type MetricsOptions } from '../actuator/metrics.ts';
+import { readRules } from '../actuator/rules-folder.ts';
 import { SECTIONS, usersSection } from '../base/webconfig-schema.ts';
-import { captureCommand } from '../cli/capture.ts';
-import { demoCommand } from '../cli/demo.ts';
-import { doctorCommand } from '../cli/doctor.ts';
-import { exporterCommand } from '../cli/exporter.ts';
 import { selfMetrics } from '../cli/metrics-doc.ts';
-import { simCommand } from '../cli/sim.ts';
-import { startCommand } from '../cli/start.ts';
 import { COLLECTORS } from '../exporter/collectors.ts';
 import { profilerDocument } from '../exporter/profiler.ts';
 import { ALL_QUANTITIES } from '../model/quantities/catalogue.ts';
 import { metricName } from '../model/quantities/quantity.ts';
-import { REASONS } from '../model/reading.ts';
+import { loadRules } from '../rules/language/load.ts';
 import { EVENT_NAMES, EVENTS, parseEvent, parseScenario, scenarioNames } from '../sim/scenario.ts';
-import { readSources } from './support/rooms.ts';
+import { COMMANDS, callsIn, fenced, isThere, PAGES, REPOSITORY, readPage as read } from './support/pages.ts';
 
-const REPOSITORY = fileURLToPath(new URL('..', import.meta.url));
-const read = (file: string): string => readFileSync(join(REPOSITORY, file), 'utf8');
-const PAGES = [
-  'README.md',
-  'CONTRIBUTING.md',
-  'CHANGELOG.md',
-  'docs/exporter.md',
-  'docs/architecture.md',
-  'docs/errors.md',
-  'docs/simulator.md',
-];
-
-/** Fenced examples of one language. */
-const fenced = (file: string, language: string): string[] =>
-  [...read(file).matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, body]) => body as string);
-
-const flags = new Set(
-  [exporterCommand, startCommand, demoCommand, simCommand, doctorCommand, captureCommand].flatMap((make) => {
-    const command = make(new Command());
-    return [command, ...command.commands].flatMap(({ options }) => options.map((option) => option.long as string));
-  }),
+const flags = new Set([...COMMANDS.values()].flatMap((known) => [...known]));
+/** Flags of other programs that pages may name. */
+const OTHERS = new Set(
+  '--project --config.file --data --system --no-create-home --shell --reload --subsystem-match --action --quiet'.split(
+    ' ',
+  ),
 );
-/** Flags of git, npm, vitest and our own docs command, which pages may name. */
-const OTHERS = new Set(['--help', '--check', '--project']);
 let families: Set<string>;
 
 beforeAll(async () => {
-  families = new Set([...ALL_QUANTITIES.map(metricName), ...(await selfMetrics()).map(({ name }) => name)]);
+  const { rules } = loadRules(readRules([`${REPOSITORY}rules`]));
+  const options = { version: '0', revision: '', lag: { latest: () => undefined, stop() {} }, exporterUp: () => true };
+  const actuator = new ActuatorMetrics(options as unknown as MetricsOptions);
+  if (rules !== undefined) actuator.know(rules);
+  families = new Set([
+    ...ALL_QUANTITIES.map(metricName),
+    ...(await selfMetrics()).map(({ name }) => name),
+    ...actuator.registry.getMetricsAsArray().map(({ name }) => name),
+  ]);
 });
 
 describe.each(PAGES)('%s', (page) => {
@@ -58,41 +41,68 @@ describe.each(PAGES)('%s', (page) => {
     expect(unknown).toEqual([]);
   });
 
+  it('calls only commands that exist, each with flags of its own', () => {
+    const wrong = callsIn(read(page)).filter(({ command, flags: given }) => {
+      const known = COMMANDS.get(command);
+      return known === undefined || given.some((flag) => !known.has(flag));
+    });
+    expect(wrong.map(({ line }) => line)).toEqual([]);
+  });
+
   it('names only metrics that exist', () => {
-    const named = read(page).match(/\bamdgpu_(?!xcp_|gpu_recover)[a-z0-9_]+[a-z0-9]/g) ?? [];
+    const named = read(page).match(/\b(?:amdgpu|nightshift)_(?!xcp_|gpu_recover)[a-z0-9_]+[a-z0-9]/g) ?? [];
     expect(named.filter((name) => !families.has(name))).toEqual([]);
   });
 
-  it('links only to files that exist', () => {
-    const links = [...read(page).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link]) => link as string);
-    expect(links.filter((link) => !existsSync(join(REPOSITORY, page, '..', link)))).toEqual([]);
+  it('links only to files and headings that exist', () => {
+    const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)];
+    const broken = links.filter(([, file, heading]) => {
+      const path = file ? [page, '..', file] : [page];
+      if (!isThere(...path)) return true;
+      return heading !== undefined && !headingsOf(join(...path)).includes(heading);
+    });
+    expect(broken.map(([link]) => link)).toEqual([]);
   });
 
   it('speaks of no file of ours that is not there', () => {
-    const named = [...read(page).matchAll(/`((?:model|base|amdgpu|linux|exporter|sim|cli|test)\/[\w./-]*)`/g)];
-    expect(
-      named
-        .map(([, path]) => path as string)
-        .filter((path) => !existsSync(join(REPOSITORY, path)) && !/[A-Z]{4}/.test(path)),
-    ).toEqual([]);
+    const named = [
+      ...read(page).matchAll(
+        /`((?:model|base|amdgpu|linux|rules|exporter|actuator|sim|cli|alerts|docs|test)\/[\w./-]*)`/g,
+      ),
+    ];
+    expect(named.map(([, path]) => path as string).filter((path) => !isThere(path) && !/[A-Z]{4}/.test(path))).toEqual(
+      [],
+    );
   });
 });
 
+/** As GitHub makes links of headings. */
+function headingsOf(page: string): string[] {
+  return [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) =>
+    (heading as string)
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
 describe('examples', () => {
   it('for Prometheus is YAML that scrapes', () => {
-    const [example] = fenced('README.md', 'yaml').map((text) => parse(text));
+    const [example] = fenced(read('README.md'), 'yaml')
+      .map((text) => parse(text))
+      .filter(({ scrape_configs }) => scrape_configs);
     expect(example.scrape_configs[0]).toMatchObject({ job_name: 'amdgpu' });
     expect(example.scrape_configs[0].static_configs[0].targets[0]).toMatch(/:9510$/);
   });
 
   it('of a web configuration has only what we read, and a hash that we take', () => {
-    const [example] = fenced('docs/exporter.md', 'yaml').map((text) => parse(text));
+    const [example] = fenced(read('docs/exporter.md'), 'yaml').map((text) => parse(text));
     expect(SECTIONS.safeParse(example).success).toBe(true);
     expect(usersSection.safeParse(example.basic_auth_users).success).toBe(true);
   });
 
   it('of a scenario is one that we read', () => {
-    const [example] = fenced('docs/simulator.md', 'yaml');
+    const [example] = fenced(read('docs/simulator.md'), 'yaml');
     expect(parseScenario(example as string, 'docs/simulator.md', 2).timeline).toHaveLength(2);
   });
 
@@ -108,12 +118,12 @@ describe('examples', () => {
   });
 
   it('of a profiler’s document is one that we read', () => {
-    const [example] = fenced('docs/exporter.md', 'json').map((text) => JSON.parse(text));
+    const [example] = fenced(read('docs/exporter.md'), 'json').map((text) => JSON.parse(text));
     expect(profilerDocument.safeParse(example).success).toBe(true);
   });
 
   it('of metrics look as they are served', () => {
-    const lines = fenced('README.md', 'text').flatMap((text) => text.trim().split('\n'));
+    const lines = fenced(read('README.md'), 'text').flatMap((text) => text.trim().split('\n'));
     const ours = lines.filter((line) => line.startsWith('amdgpu_'));
     expect(ours.length).toBeGreaterThan(8);
     for (const line of ours) {
@@ -130,28 +140,6 @@ describe('examples', () => {
       const [on, off] = text.split(' are on; ');
       expect((byDefault ? on : off)?.includes(name), name).toBe(true);
     }
-  });
-});
-
-describe('docs/errors.md', () => {
-  const rows = [...read('docs/errors.md').matchAll(/^\| `([A-Z_]+)` \| (\w+) \|/gm)];
-  const documented = new Map(rows.map(([, code, fault]) => [code as string, fault as string]));
-  const raised = new Map<string, string>();
-  for (const [, source] of readSources(REPOSITORY)) {
-    for (const [, fault, code] of source.matchAll(/\b(configuration|environment|hardware|bug)Error\(\s*'([A-Z_]+)'/g))
-      raised.set(code as string, fault as string);
-    for (const [, code] of source.matchAll(/code: '([A-Z]+_[A-Z_]+)'/g)) raised.set(code as string, 'configuration');
-  }
-  for (const [code, { fault }] of Object.entries(BASE_CODES)) raised.set(code, fault);
-
-  it('has every code that we raise, with whose fault it is, in order, and no other', () => {
-    expect([...documented].sort()).toEqual([...raised].sort());
-    expect([...documented.keys()]).toEqual([...documented.keys()].sort());
-  });
-
-  it('explains every reason that a reading may be absent for', () => {
-    const reasons = [...read('docs/errors.md').matchAll(/^\| `([a-z]+)` \|/gm)].map(([, reason]) => reason);
-    expect(reasons).toEqual([...REASONS].sort());
   });
 });
 

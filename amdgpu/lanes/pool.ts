@@ -416,7 +416,7 @@ export class LanePool {
 function giveUp(own: Own, over: Promise<void>): void {
   own.overdue = true;
   void over.then(() => {
-    //MUT
+    own.overdue = false;
   });
 }
 

@@ -18,6 +18,7 @@ import { apu } from '../../model/quantities/apu.ts';
 import { ALL_QUANTITIES } from '../../model/quantities/catalogue.ts';
 import { metricName } from '../../model/quantities/quantity.ts';
 import type { Reason } from '../../model/reading.ts';
+import { type ActuatorPlaces, type ActuatorReport, examineActuator } from './actuator.ts';
 
 /** Where something was looked for, and what it would mean. */
 export interface Place {
@@ -74,19 +75,23 @@ export interface DoctorReport {
   silent: string[];
   cards: CardReport[];
   lanes: PoolStats;
+  /** Where it was asked for. */
+  actuator?: ActuatorReport;
 }
 
 export interface DoctorOptions {
   paths: Paths;
   log: Log;
   laneDeadlineMs: number;
+  /** Looks at what an actuator would need, too. */
+  actuator?: Omit<ActuatorPlaces, 'sysfs'>;
 }
 
 const PASS_MS = 10_000;
 const ASK_MS = 5_000;
 
 /** Looks at everything that the exporter would read, once, through the same lanes; what has a price is left alone. */
-export async function examine({ paths, log, laneDeadlineMs }: DoctorOptions): Promise<DoctorReport> {
+export async function examine({ paths, log, laneDeadlineMs, actuator }: DoctorOptions): Promise<DoctorReport> {
   const clock = systemClock;
   const pool = new LanePool({ clock, itemDeadline: laneDeadlineMs, apart: ['proc'] });
   const node = new AmdNode({ paths, pool, clock, log, skip: (name) => cadenceOf(name) === 'costly' });
@@ -100,6 +105,8 @@ export async function examine({ paths, log, laneDeadlineMs }: DoctorOptions): Pr
     const kfd = await scanKfd(ask, paths.sysfs, false);
     const pids = await listPids(ask, paths.procfs);
     const drm = Array.isArray(pids) ? await scanDrm(ask, paths.procfs, pids) : undefined;
+    const needed = actuator && { ...actuator, sysfs: paths.sysfs };
+    const armed = needed && (await examineActuator(node, { clock, laneDeadlineMs }, needed));
     return {
       paths,
       uid: process.getuid?.(),
@@ -121,6 +128,7 @@ export async function examine({ paths, log, laneDeadlineMs }: DoctorOptions): Pr
       silent: found.silent,
       cards: node.cards.map(cardReport),
       lanes: pool.stats,
+      ...(armed && { actuator: armed }),
     };
   } finally {
     node.close();

@@ -1,4 +1,6 @@
 import { printable } from '../../linux/process.ts';
+import { table } from '../talk/words.ts';
+import { renderActuator } from './actuator-text.ts';
 import type { CardReport, DoctorReport, GroupReport } from './report.ts';
 
 const MEANING: Readonly<Record<string, string>> = {
@@ -17,7 +19,8 @@ const MOST_NAMED = 3;
 
 /** The report for people. */
 export function renderDoctor(report: DoctorReport): string {
-  return `${[...machine(report), '', ...(report.cards.length > 0 ? cards(report) : noCards(report))].join('\n')}\n`;
+  const text = `${[...machine(report), '', ...(report.cards.length > 0 ? cards(report) : noCards(report))].join('\n')}\n`;
+  return report.actuator === undefined ? text : `${text}${renderActuator(report.actuator)}`;
 }
 
 function machine(report: DoctorReport): string[] {
@@ -133,18 +136,4 @@ function remarks({ empty, faults, left }: GroupReport): string {
 function named(families: readonly string[]): string {
   const more = families.length - MOST_NAMED;
   return `${families.slice(0, MOST_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
-function table(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows)
-    row.forEach((cell, i) => {
-      widths[i] = Math.max(widths[i] ?? 0, cell.length);
-    });
-  return rows.map((row) =>
-    row
-      .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
-      .join('  ')
-      .trimEnd(),
-  );
 }

@@ -9,6 +9,8 @@ import { writeDemoRules } from './rules.ts';
 
 /** The actuator of a simulated node: everything of it lies in the node's folder, and goes with it. */
 
+const PATIENCE_MS = 2_000;
+
 export interface Acting {
   url: string;
   ledger: string;
@@ -48,6 +50,8 @@ export async function actOn(
       'web.listen-address': [...listen],
       'node.name': node,
       'exporter.url': exporter,
+      // The node lives in this very process, which is busy with it at times: that is no card that hangs.
+      'lane.deadline': PATIENCE_MS,
     },
     log,
     daemon,

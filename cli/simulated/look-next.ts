@@ -1,4 +1,12 @@
+import { basename, relative } from 'node:path';
 import type { Shown } from '../simulated.ts';
+
+/** How this program was called, so that the lines below can be copied: it is on the PATH only where it was installed. */
+export function called(script: string | undefined = process.argv[1], cwd: string = process.cwd()): string {
+  if (script === undefined || basename(script) === 'nightshift') return 'nightshift';
+  const near = relative(cwd, script);
+  return `node ${near.startsWith('..') ? script : near}`;
+}
 
 /** What somebody who has just started a simulated node looks at next; they copy it into a second terminal. */
 export function lookNext(
@@ -6,6 +14,7 @@ export function lookNext(
   { scenario, watched }: { scenario: string; watched: boolean },
 ): string {
   const { ledger } = actuator;
+  const us = called();
   const soon =
     scenario === 'hot-card'
       ? 'GPU 0 gets hot within half a minute, is limited, and is given back when it is cool. Watch it:'
@@ -14,10 +23,10 @@ export function lookNext(
     ? 'An alert of Prometheus starts it, and the own reading of the actuator has to agree.'
     : 'No Prometheus here, so nobody sends alerts: the policies look at the cards themselves, and act on two readings.';
   return `${soon}
-  watch -n 1 nightshift cases --ledger ${ledger}
-  nightshift explain --ledger ${ledger}
-  nightshift trigger quiet-please --gpu 1 --reason "measuring" --ledger ${ledger}
-  nightshift sim event ${dir} ambient 40        then "block 3 0.4", "hang 2", "unhang 2", "load 1 0.9"
+  watch -n 1 ${us} cases --ledger ${ledger}
+  ${us} explain --ledger ${ledger}
+  ${us} trigger quiet-please --gpu 1 --reason "measuring" --ledger ${ledger}
+  ${us} sim event ${dir} ambient 40        then "block 3 0.4", "hang 2", "unhang 2", "load 1 0.9"
 ${who}
 `;
 }

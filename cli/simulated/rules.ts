@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { parseDocument, type YAMLMap } from 'yaml';
+import { parseDocument, type YAMLMap, type YAMLSeq } from 'yaml';
 
 /** The shipped rules, as far as they may act on cards that do not exist and in minutes instead of nights. */
 
@@ -17,39 +17,48 @@ const ACTING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 
 /**
  * Writes the shipped rules into a folder, with `mode: enforce` for heat and for what a person calls. What goes by the hour is
- * off: the node has its own. Where no Alertmanager will tell alerts, policies have no `on`, and act on two readings of their own.
+ * left out: the node has its own. Where no Alertmanager will tell alerts, hot-junction has no `on`, and acts on two readings of
+ * its own; hot-memory is then left out, because both would hold the same cap at all times.
  */
 export function writeDemoRules(dir: string, alerted: boolean): void {
   const from = PLACES.find((place) => existsSync(join(place, 'thresholds.yaml'))) ?? (PLACES[0] as string);
   for (const name of readdirSync(from, { recursive: true, encoding: 'utf8' })) {
     if (!/^(policies\/)?[\w-]+\.yaml$/.test(name)) continue;
+    const text = demoRules(readFileSync(join(from, name), 'utf8'), alerted);
+    if (text === undefined) continue;
     const to = join(dir, name);
     mkdirSync(dirname(to), { recursive: true });
-    writeFileSync(to, demoRules(readFileSync(join(from, name), 'utf8'), alerted));
+    writeFileSync(to, text);
   }
 }
 
-/** One rules file as the demo has it; a file without policies stays as it is. */
-export function demoRules(text: string, alerted: boolean): string {
+/** One rules file as the demo has it: without policies it stays as it is, and undefined is one of which no policy is left. */
+export function demoRules(text: string, alerted: boolean): string | undefined {
   const document = parseDocument(text);
-  const policies = document.get('policies') as { items: YAMLMap[] } | undefined;
+  const policies = document.get('policies') as YAMLSeq<YAMLMap> | undefined;
   if (policies === undefined) return text;
+  policies.items = policies.items.filter((policy) => isShown(policy, alerted));
+  if (policies.items.length === 0) return undefined;
   for (const policy of policies.items) {
-    const on = sourcesOf(policy);
-    const acting = ACTING[String(policy.get('name'))];
-    if (acting !== undefined) {
-      policy.set('mode', 'enforce');
-      for (const [key, value] of Object.entries(acting)) policy.set(key, value);
-    } else if (on.includes('schedule')) policy.set('mode', 'off');
-    if (!alerted && on.includes('alert')) policy.delete('on');
+    const acting = ACTING[nameOf(policy)];
+    if (acting === undefined) continue;
+    policy.set('mode', 'enforce');
+    for (const [key, value] of Object.entries(acting)) policy.set(key, value);
+    if (!alerted && sourcesOf(policy).includes('alert')) policy.delete('on');
   }
   // The head of a shipped file speaks of the file as it is shipped.
   document.commentBefore =
-    ' The shipped rules as the demo changes them: mode, waiting times, and where no alerts come, `on`.';
+    ' The shipped rules as the demo changes them: which policies, mode, waiting times, and where no alerts come, `on`.';
   return document.toString({ lineWidth: 0 });
 }
 
+const nameOf = (policy: YAMLMap): string => String(policy.get('name'));
+
+function isShown(policy: YAMLMap, alerted: boolean): boolean {
+  return !sourcesOf(policy).includes('schedule') && (alerted || nameOf(policy) !== 'hot-memory');
+}
+
 function sourcesOf(policy: YAMLMap): string[] {
-  const on = policy.get('on') as { items: YAMLMap[] } | undefined;
+  const on = policy.get('on') as YAMLSeq<YAMLMap> | undefined;
   return (on?.items ?? []).flatMap(({ items }) => items.map(({ key }) => String(key)));
 }

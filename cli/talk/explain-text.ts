@@ -33,6 +33,7 @@ export function renderExplain(
 
 /** One line for each policy and reason, with the GPUs that it is so for. */
 function waiting(explanations: readonly Explanation[], cards: Status['cards']): string[] {
+  if (explanations.length === 0) return [];
   const groups = new Map<string, string[]>();
   for (const { policy, reason, target } of explanations) {
     const key = `${printable(policy)} waits: ${reasonText(reason)}`;
@@ -122,7 +123,8 @@ function operandText({ text, value, unknown, ageMs, source }: Operand, unit: Uni
     ...(source === undefined ? [] : [printable(source)]),
   ].join(', ');
   const origin = from === '' ? '' : ` (${from})`;
-  if (unknown !== undefined) return `${name} is unknown, ${printable(unknown)}${origin}`;
+  if (unknown !== undefined)
+    return `${name} = ? (${[printable(unknown), from].filter((part) => part !== '').join(', ')})`;
   if (value === undefined || value === null) return name;
   const shown =
     typeof value === 'number' && unit !== undefined ? formatMeasure(Number(value.toPrecision(6)), unit) : String(value);

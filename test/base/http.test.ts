@@ -335,6 +335,15 @@ describe('basic authentication', () => {
     expect(lines.join('')).not.toContain('secret');
   });
 
+  it('asks nothing of a request that is proven in another way', async () => {
+    users(`  ann: ${hash}\n`);
+    const proven = (request: { headers: { authorization?: string } }) => request.headers.authorization === 'Bearer t';
+    const server = make({ webConfigFile: file, compare: bcrypt.compare, proven });
+    const [address] = await server.start();
+    expect((await get(address!.url, { headers: { authorization: 'Bearer t' } })).status).toBe(200);
+    expect((await get(address!.url, { headers: { authorization: 'Bearer u' } })).status).toBe(401);
+  });
+
   it('works with bcrypt in its own thread and follows a reload', async () => {
     users(`  ann: ${hash}\n`);
     const server = make({ webConfigFile: file });

@@ -183,6 +183,7 @@ describe("somebody else's value", () => {
     await held(b);
     await b.node.capByHand(700);
     await until('it is limited again', () => b.node.cap() === CAPPED);
+    console.log(JSON.stringify(b.history(),undefined,1), b.logged.join(''));
     expect(b.history('foreign')[0]).toMatchObject({
       reason: 'raised',
       detail: { raised_to: 700, was_to_give_back: 750 },
@@ -244,7 +245,7 @@ describe('a card that goes', () => {
     expect(writes(b.history())).toHaveLength(before + 1);
     expect(b.actuator.book.cases.size).toBe(2);
     // A card that comes back has lost its settings.
-    b.node.gpu(0).settings.cap = FOUND;
+    b.node.loseCap(FOUND);
     await b.node.one.relay.clear();
     await b.node.one.relay.refresh();
     await until('it is limited again', () => b.node.cap(0) === CAPPED);

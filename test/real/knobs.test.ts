@@ -19,6 +19,8 @@ import { skipUnless } from '../support/skips.ts';
 const unavailable = faultsUnavailable();
 const CAP = 'sys/**/power1_cap';
 const LEVEL = 'power_dpm_force_performance_level';
+/** Each access goes through a file system in user space, which is slow on a busy machine. */
+const DEADLINE_MS = 6000;
 
 interface Bench {
   one: Mounted;
@@ -44,7 +46,7 @@ afterEach(async () => {
 async function bench(options: NodeOptions, prepare?: (dir: string) => void): Promise<Bench> {
   const one = await mountNode(options, prepare);
   close.push(one.close);
-  const pool = new LanePool({ clock: systemClock, itemDeadline: 2000, writable: true });
+  const pool = new LanePool({ clock: systemClock, itemDeadline: DEADLINE_MS, writable: true });
   const paths = { sysfs: `${one.mount}/sys`, procfs: `${one.mount}/proc` };
   const log = createLog({ destination: { write: () => {} } });
   const node = new AmdNode({ paths, pool, clock: systemClock, log });
@@ -53,7 +55,7 @@ async function bench(options: NodeOptions, prepare?: (dir: string) => void): Pro
     pool.close();
   });
   await node.start();
-  const knobs = new CardKnobs({ node, pool, clock: systemClock });
+  const knobs = new CardKnobs({ node, pool, clock: systemClock, deadlineMs: DEADLINE_MS });
   const isKnown = (): boolean =>
     one.node.gpus.every(({ pci }) => {
       const facts = knobs.facts(pci);
@@ -154,21 +156,19 @@ describe('rocm-smi agrees', () => {
   it.each([
     ['mi210', 210, 1200],
     ['mi250x', 392, 1000],
-  ] as const)('on %s about what was set', async (model, cap, clock) => {
+  ] as const)('on %s about what was set', { timeout: 120_000 }, async (model, cap, clock) => {
     const noTree = inTreeUnavailable();
     skipUnless(noTree === undefined, `no mount namespace: ${noTree}`);
     skipUnless(existsSync('/usr/bin/rocm-smi'), 'rocm-smi is not installed');
     const b = await bench({ model, cards: 1 }, suitRocmSmi);
     await b.set(b.pci(), { power_cap: cap, gfx_clock: clock });
-    const args = ['--showmaxpower', '--showperflevel', '--showclkvolt', '--showclocks', '--json'];
-    const { stdout } = await runProgram(...inTree(b.one.mount, 'rocm-smi', args));
-    const card = (JSON.parse(stdout) as Record<string, Record<string, string>>).card0;
-    expect(card).toMatchObject({
-      'Max Graphics Package Power (W)': `${cap}.0`,
-      'Performance Level': 'manual',
-    });
-    const shown = await runProgram(...inTree(b.one.mount, 'rocm-smi', ['--showclkfrq']));
-    expect(shown.stdout).toContain(`${clock}Mhz`);
+    const asked = inTree(b.one.mount, 'rocm-smi', ['--showmaxpower', '--showperflevel', '--showclkfrq']);
+    const { stdout } = await runProgram(...asked);
+    const lines = stdout.split('\n').filter((line) => line.startsWith('GPU[0]'));
+    const line = (pattern: RegExp): string => lines.find((one) => pattern.test(one)) ?? stdout;
+    expect(line(/Max Graphics Package Power/)).toMatch(new RegExp(`: ${cap}\\.0$`));
+    expect(line(/Performance Level/)).toMatch(/manual$/);
+    expect(stdout).toContain(`${clock}Mhz`);
     await b.set(b.pci(), { power_cap: b.knobs.facts(b.pci()).get('power_cap')?.max as number });
     const after = await runProgram(...inTree(b.one.mount, 'rocm-smi', ['--showmaxpower', '--json']));
     expect(JSON.parse(after.stdout)).toMatchObject({
@@ -274,7 +274,7 @@ describe('a card that hangs in a write', () => {
     expect(await b.knobs.write(bad, was, { power_cap: 525 })).toEqual({ outcome: 'unanswered', reason: 'timeout' });
     // When it lets go, the step that hung is done, and none behind it: their time was over.
     await b.one.relay.clear();
-    await expect.poll(async () => (await b.knobs.read(bad)).ok, { timeout: 5000 }).toBe(true);
+    await expect.poll(async () => (await b.knobs.read(bad)).ok, { timeout: 20_000 }).toBe(true);
     expect(clocksOf(b, 0)).toMatchObject({ level: 'manual', gfxMax: 2100, cap: 750 });
     expect(await b.settings(bad)).toEqual({ ...was, level: 'manual' });
   });

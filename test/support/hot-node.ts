@@ -73,6 +73,12 @@ export class HotNode {
     setJunction(this.one.dir, this.one.node, this.gpu(index), celsius);
   }
 
+  /** What a card that comes back has lost: its cap is the one it was made with, W. */
+  loseCap(watts: number, index = 0): void {
+    this.gpu(index).settings.cap = watts;
+    writeFileSync(join(this.one.dir, this.path('hwmon/power1_cap', index)), `${watts * 1e6}\n`);
+  }
+
   /** Somebody else writes. */
   async byHand(name: string, text: string, index = 0): Promise<void> {
     const [ended] = await runSteps([{ write: join(this.one.mount, this.path(name, index)), text }]);
