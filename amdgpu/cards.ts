@@ -33,7 +33,7 @@ export class Numbering {
   }
 
   setPackage(pci: string, primary: string): void {
-    if (!this.#packages.has(pci)) this.#packages.set(pci, primary);
+    this.#packages.set(pci, primary);
   }
 }
 
@@ -146,11 +146,12 @@ function pairDies(devices: readonly Device[], joined: ReadonlyMap<string, KfdNod
   const someHavePower = dies.some((die) => die.files.has('hwmon/power1_average'));
   for (const die of dies) {
     const known = numbering.packageOf(die.pci);
-    if (known !== undefined) {
+    const hidden = someHavePower && die.complete && !die.files.has('hwmon/power1_average');
+    // Seen before its primary, a secondary die was taken for a package of its own.
+    if (known !== undefined && !(hidden && known === die.pci)) {
       primary = known === die.pci ? die.pci : undefined;
       continue;
     }
-    const hidden = someHavePower && !die.files.has('hwmon/power1_average');
     if (primary !== undefined) {
       numbering.setPackage(die.pci, primary);
       primary = undefined;

@@ -19,8 +19,8 @@ const tables = readRules([`${REPOSITORY}rules`]).filter(({ file }) => !file.incl
 
 describe('the page on the actuator', () => {
   it('explains each reason with the outcomes that it can have, and no other', () => {
-    const told = rowsOf(section(page, 'Reasons')).flatMap(([reason, outcomes]) =>
-      wordsOf(outcomes).map((outcome) => `${outcome} ${wordsOf(reason)[0]}`),
+    const told = rowsOf(section(page, 'Reasons')).flatMap(([reasons, outcomes]) =>
+      wordsOf(reasons).flatMap((reason) => wordsOf(outcomes).map((outcome) => `${outcome} ${reason}`)),
     );
     expect(told.sort()).toEqual(DECIDED.map((pair) => pair.join(' ')).sort());
   });
@@ -111,7 +111,7 @@ describe('units and rules for the system', () => {
   });
 
   it('open exactly the files that the actuator writes', () => {
-    const [udev = ''] = fenced(read('docs/rights.md'), '').filter((text) => text.includes('SUBSYSTEM'));
+    const [udev = ''] = fenced(read('docs/rights.md'), 'text').filter((text) => text.includes('SUBSYSTEM'));
     const opened = udev.match(/\b(?:power|pp)[a-z0-9]*_[a-z_]+\b/g) ?? [];
     expect([...new Set(opened)].sort()).toEqual(CONTROL_FILES.map((file) => file.replace(/^hwmon\//, '')).sort());
   });

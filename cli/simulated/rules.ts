@@ -15,6 +15,8 @@ const ACTING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   'quiet-by-hand': { cooldown: '5s' },
 };
 
+const MODE_BY_HAND = 'eco';
+
 /**
  * Writes the shipped rules into a folder, with `mode: enforce` for heat and for what a person calls. What goes by the hour is
  * left out: the node has its own. Where no Alertmanager will tell alerts, hot-junction has no `on`, and acts on two readings of
@@ -23,7 +25,8 @@ const ACTING: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 export function writeDemoRules(dir: string, alerted: boolean): void {
   const from = PLACES.find((place) => existsSync(join(place, 'thresholds.yaml'))) ?? (PLACES[0] as string);
   for (const name of readdirSync(from, { recursive: true, encoding: 'utf8' })) {
-    if (!/^(policies\/)?[\w-]+\.yaml$/.test(name)) continue;
+    // Windows are for policies by the hour alone.
+    if (!/^(policies\/)?[\w-]+\.yaml$/.test(name) || name === 'windows.yaml') continue;
     const text = demoRules(readFileSync(join(from, name), 'utf8'), alerted);
     if (text === undefined) continue;
     const to = join(dir, name);
@@ -32,11 +35,15 @@ export function writeDemoRules(dir: string, alerted: boolean): void {
   }
 }
 
-/** One rules file as the demo has it: without policies it stays as it is, and undefined is one of which no policy is left. */
+/** One rules file as the demo has it, with those modes that are used; undefined is one of which no policy is left. */
 export function demoRules(text: string, alerted: boolean): string | undefined {
   const document = parseDocument(text);
   const policies = document.get('policies') as YAMLSeq<YAMLMap> | undefined;
-  if (policies === undefined) return text;
+  if (policies === undefined) {
+    const modes = document.get('modes') as YAMLMap | undefined;
+    if (modes !== undefined) modes.items = modes.items.filter(({ key }) => String(key) === MODE_BY_HAND);
+    return document.toString({ lineWidth: 0 });
+  }
   policies.items = policies.items.filter((policy) => isShown(policy, alerted));
   if (policies.items.length === 0) return undefined;
   for (const policy of policies.items) {

@@ -143,6 +143,15 @@ describe('the two dies of an MI250', () => {
     expect(cards.map((card) => card.package)).toEqual(['0000:c1:00.0', '0000:c1:00.0', '0000:c9:00.0', '0000:c9:00.0']);
   });
 
+  it('come together also where the secondary one was seen first', () => {
+    const numbering = new Numbering();
+    const primary = device('0000:c1:00.0', '0x740c', { names: power });
+    const secondary = device('0000:c6:00.0', '0x740c');
+    expect(found(surveyed([secondary]), numbering)[0]?.package).toBe('0000:c6:00.0');
+    const packages = found(surveyed([primary, secondary]), numbering).map((card) => card.package);
+    expect(packages).toEqual(['0000:c1:00.0', '0000:c1:00.0']);
+  });
+
   it('stay together when one of them goes for a while', () => {
     const numbering = new Numbering();
     const [a, b] = ['c1', 'c6'].map((bus) => device(`0000:${bus}:00.0`, '0x7408')) as [Device, Device];

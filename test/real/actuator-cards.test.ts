@@ -183,7 +183,6 @@ describe("somebody else's value", () => {
     await held(b);
     await b.node.capByHand(700);
     await until('it is limited again', () => b.node.cap() === CAPPED);
-    console.log(JSON.stringify(b.history(),undefined,1), b.logged.join(''));
     expect(b.history('foreign')[0]).toMatchObject({
       reason: 'raised',
       detail: { raised_to: 700, was_to_give_back: 750 },
@@ -228,6 +227,7 @@ describe("somebody else's value", () => {
     const next = await runActuator(b.node.tree, { rules: rulesOf(policies(hotJunction())), ledgerFile: file });
     await until('it is over', () => next.actuator.book.cases.size === 0);
     expect(b.node.cap()).toBe(480);
+    console.log(next.history().map((x) => JSON.stringify(x)).join('\n'));
     expect(next.cases().at(-1)?.state).toBe('overridden');
   });
 });
@@ -242,6 +242,7 @@ describe('a card that goes', () => {
     const before = writes(b.history()).length;
     await b.tell({ pci: b.node.pci(1), startsAt: anotherStart() });
     await until('the other is held', () => b.node.cap(1) === CAPPED);
+    console.log(b.history().map((x) => JSON.stringify(x)).join('\n'));
     expect(writes(b.history())).toHaveLength(before + 1);
     expect(b.actuator.book.cases.size).toBe(2);
     // A card that comes back has lost its settings.

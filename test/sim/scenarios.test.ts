@@ -73,7 +73,7 @@ describe('the scenarios that come with the program', () => {
 
   it('hot-card: one GPU passes the thresholds of the shipped rules and is cool again, while another at full load stays below', () => {
     const node = lab({ node: { model: 'mi300x', cards: 4 }, scenario: 'hot-card', speed: 10, hz: 10 });
-    liveFor(node, 10, 600);
+    liveFor(node, 10, 700);
     const hottest = (gpu: number): number => max(node.seconds().map(({ junction }) => junction[gpu]));
     expect(hottest(0)).toBeGreaterThan(95);
     expect(hottest(2)).toBeLessThan(85);

@@ -72,6 +72,9 @@ export const COMMANDS: ReadonlyMap<string, ReadonlySet<string>> = new Map(
   }),
 );
 
+/** First words of commands that have a second one. */
+const GROUPS = new Set([...COMMANDS.keys()].filter((words) => words.includes(' ')).map((words) => words.split(' ')[0]));
+
 /** Fenced examples of one language. */
 export const fenced = (text: string, language: string): string[] =>
   [...text.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map(([, body]) => body as string);
@@ -84,8 +87,8 @@ const codeOf = (text: string): string[] => {
 };
 
 export interface Call {
-  /** `pause`, `sim load`. */
-  command: string;
+  /** `pause`, `sim load`; undefined where there is no such command. A group alone stands for all of its commands. */
+  command: string | undefined;
   flags: string[];
   line: string;
 }
@@ -97,11 +100,16 @@ export function callsIn(text: string): Call[] {
   return codeOf(text).flatMap((code) =>
     // What a person says in quotes is no flag.
     [...code.replace(/"[^"\n]*"/g, '""').matchAll(CALL)].map(([line, first = '', second = '', rest = '']) => ({
-      command: COMMANDS.has(`${first} ${second}`) ? `${first} ${second}` : first,
+      command: nameOf(first, second),
       flags: `${second}${rest}`.match(/(?<![\w-])--[a-z][a-z_.-]*[a-z]/g) ?? [],
       line,
     })),
   );
+}
+
+function nameOf(first: string, second: string): string | undefined {
+  const words = GROUPS.has(first) && second !== '' ? `${first} ${second}` : first;
+  return COMMANDS.has(words) || GROUPS.has(words) ? words : undefined;
 }
 
 /** Rows of the tables of a page whose first cell is code: the cells. */
