@@ -66,13 +66,15 @@ export class Loop {
       this.#queue = [];
       const { look, known } = this.#options;
       const facts = batch.some((event) => event.type === 'triggers' || event.type === 'tick') ? await look() : known();
-      for (const event of [...this.#reported(), ...batch]) this.#take(event, facts);
+      const rest = batch.filter((event) => event.type !== 'knob');
+      const reports = [...batch.filter((event) => event.type === 'knob'), ...this.#reported()];
+      for (const event of [...reports, ...rest]) this.#take(event, facts);
     }
   }
 
   /**
-   * What cards reported while they were looked at. A report tells how a row came to go; a tick that came first would see only
-   * that it went, and call a value that somebody else set one that was given back.
+   * What cards reported while they were looked at. Reports go first: one tells how a row came to go, and a tick before it would see
+   * only that it went, and call a value that somebody else set one that was given back.
    */
   #reported(): Event[] {
     const reports = this.#queue.filter((event) => event.type === 'knob');

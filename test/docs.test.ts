@@ -1,9 +1,12 @@
 import { join } from 'node:path';
+import { Command } from 'commander';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import { ActuatorMetrics, type MetricsOptions } from '../actuator/metrics.ts';
 import { readRules } from '../actuator/rules-folder.ts';
+import { parseDuration } from '../base/durations.ts';
 import { SECTIONS, usersSection } from '../base/webconfig-schema.ts';
+import { addExporterFlags, flags as flagsOfExporter } from '../cli/exporter.ts';
 import { selfMetrics } from '../cli/metrics-doc.ts';
 import { COLLECTORS } from '../exporter/collectors.ts';
 import { profilerDocument } from '../exporter/profiler.ts';
@@ -133,6 +136,14 @@ describe('examples', () => {
       const named = [...(labels ?? '').matchAll(/([a-z_]+)="/g)].map(([, label]) => label);
       expect(named.filter((label) => label !== 'gpu' && !quantity?.labels.includes(label as string))).toEqual([]);
     }
+  });
+
+  it('tells each period as the flag has it by default', () => {
+    const given: Record<string, unknown> = flagsOfExporter.read(addExporterFlags(new Command()));
+    const told = [...read('docs/exporter.md').matchAll(/^\| every (\d+ s) \(`--([a-z.-]+)`/gm)];
+    expect(told.length).toBeGreaterThan(2);
+    for (const [, period, flag] of told)
+      expect(given[flag as string], flag).toBe(parseDuration((period as string).replace(' ', '')));
   });
 
   it('names the collectors by what they are by default', () => {

@@ -113,8 +113,9 @@ function judged(view: CardView, knob: KnobName, files: readonly string[], bounds
 function whyNot(view: CardView, files: readonly string[], { min, max, floor }: Bounds): WhyNot | undefined {
   if (view.health === 'gone') return 'gone';
   if (view.card.virtual) return 'virtual_function';
-  if (!files.every((name) => view.has(name))) return 'no_file';
+  // Of a card that does not answer the files are not known either: that passes, and no_file would be for good.
   if (view.health !== 'ok') return view.health;
+  if (!files.every((name) => view.has(name))) return 'no_file';
   for (const name of files) {
     const refusal = refusalOf(view.access(name));
     if (refusal !== undefined) return refusal;

@@ -124,8 +124,7 @@ function openAnyhow({ ledger: file, clock, log, onlyExpired }: OfflineWork): Ope
   if (!existsSync(file)) throw missingLedger(file);
   const options = { now: () => clock.now(), log, waitMs: 1_000 };
   try {
-    const ledger = openLedger(file, options);
-    return { ledger, rows: rowsOf(ledger) };
+    return readOrClose(openLedger(file, options));
   } catch (error) {
     if (!(error instanceof NightshiftError)) throw error;
     if (error.code === 'LEDGER_BROKEN') return salvaged(file, error, onlyExpired);
@@ -136,6 +135,16 @@ function openAnyhow({ ledger: file, clock, log, onlyExpired }: OfflineWork): Ope
     } finally {
       reader.close();
     }
+  }
+}
+
+/** A broken row is found only now; whoever salvages the rest must find the file free. */
+function readOrClose(ledger: Ledger): Opened {
+  try {
+    return { ledger, rows: rowsOf(ledger) };
+  } catch (error) {
+    ledger.close();
+    throw error;
   }
 }
 

@@ -1,4 +1,8 @@
 import { cpus } from 'node:os';
+import { FULL as ACTUATOR_FULL, QUICK as ACTUATOR_QUICK, measureActuator } from './actuator.ts';
+import { renderActuatorTable } from './actuator-table.ts';
+import type { BuiltLedger } from './commits.ts';
+import type { BuiltDecisions } from './deciding.ts';
 import { measureNodeExporter, measureRocmSmi, nodeExporterMissing, rocmSmiMissing } from './others.ts';
 import { startNightshift } from './program.ts';
 import { type Built, measureReading, type Reading } from './reading.ts';
@@ -36,12 +40,32 @@ const QUICK: Sizes = {
   ],
 };
 
-/** Prints one table. True where something failed to run; a program that is not here did not fail. */
-export async function bench(built: Built, quick: boolean): Promise<boolean> {
-  const sizes = quick ? QUICK : FULL;
+export const PARTS = ['exporter', 'actuator'] as const;
+export type Part = (typeof PARTS)[number];
+
+export interface BenchOptions {
+  quick: boolean;
+  parts: readonly Part[];
+}
+
+/** Prints one table a part. True where something failed to run; a program that is not here did not fail. */
+export async function bench(
+  built: Built & BuiltDecisions & BuiltLedger,
+  { quick, parts }: BenchOptions,
+): Promise<boolean> {
   const run = new Run();
   const folder = folderInMemory();
   console.log(machine());
+  if (parts.includes('exporter')) console.log(`\n${await benchExporter(run, built, folder, quick ? QUICK : FULL)}`);
+  if (parts.includes('actuator')) {
+    const results = await measureActuator(run, built, folder, quick ? ACTUATOR_QUICK : ACTUATOR_FULL);
+    console.log(`\n${renderActuatorTable(results)}`);
+  }
+  console.log(run.closing());
+  return run.failures.length > 0;
+}
+
+async function benchExporter(run: Run, built: Built, folder: string, sizes: Sizes): Promise<string> {
   const subjects = [
     writeSubject(folder, '1 x MI300X', { model: 'mi300x', cards: 1 }),
     writeSubject(folder, '8 x MI300X', { model: 'mi300x', cards: 8 }),
@@ -59,9 +83,7 @@ export async function bench(built: Built, quick: boolean): Promise<boolean> {
       sizes,
     ),
   );
-  console.log(`\n${renderTable(columns)}`);
-  console.log(run.closing());
-  return run.failures.length > 0;
+  return renderTable(columns);
 }
 
 function machine(): string {
@@ -72,7 +94,7 @@ function machine(): string {
 }
 
 /** Parts that fail or cannot run here do not keep the others from running. */
-class Run {
+export class Run {
   readonly failures: string[] = [];
   readonly skipped: string[] = [];
 

@@ -1,4 +1,4 @@
-import { Agent, get } from 'node:http';
+import { Agent, get, request } from 'node:http';
 
 export interface Answer {
   status: number;
@@ -31,6 +31,33 @@ export class Client {
         );
       });
       request.on('error', reject);
+    });
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+}
+
+/** A sender that keeps its connections, as Alertmanager does. */
+export class Sender {
+  readonly #agent: Agent;
+  readonly #url: string;
+
+  constructor(port: number, connections = 1) {
+    this.#agent = new Agent({ keepAlive: true, maxSockets: connections });
+    this.#url = `http://127.0.0.1:${port}/v1/alerts`;
+  }
+
+  /** Resolves with the status once the answer is whole. */
+  post(body: string): Promise<number> {
+    const headers = { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+    return new Promise((resolve, reject) => {
+      const sent = request(this.#url, { method: 'POST', agent: this.#agent, headers }, (response) => {
+        response.resume().on('error', reject);
+        response.on('end', () => resolve(response.statusCode ?? 0));
+      });
+      sent.on('error', reject).end(body);
     });
   }
 

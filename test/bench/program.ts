@@ -6,13 +6,16 @@ import { Client } from './client.ts';
 import { cpuSeconds, familyOf, type Memory, memoryOf } from './processes.ts';
 import { sleep } from './times.ts';
 
-const CLI = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+/** The built command. */
+export const CLI: string = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const PLAIN = fileURLToPath(new URL('plain-server.mjs', import.meta.url));
 const PATIENCE_MS = 15_000;
 
 /** A server that was started to be measured, with all the processes that it needs. */
 export interface Program {
   port: number;
+  /** Of the server itself. */
+  pid: number;
   client: Client;
   /** From its start to the first answer that was good, ms. */
   startMs: number;
@@ -27,6 +30,7 @@ export async function startProgram(
   command: string,
   args: (port: number) => readonly string[],
   isGood: (body: string) => boolean,
+  { path = '/metrics' }: { path?: string } = {},
 ): Promise<Program> {
   const port = await freePort();
   const start = performance.now();
@@ -39,7 +43,7 @@ export async function startProgram(
   child.on('error', (error) => {
     broken = error;
   });
-  const client = new Client(port);
+  const client = new Client(port, path);
   for (;;) {
     const answer = await client.ask('identity', true).catch(() => undefined);
     if (answer?.status === 200 && isGood(answer.body)) break;
@@ -55,6 +59,7 @@ export async function startProgram(
   const pid = child.pid as number;
   return {
     port,
+    pid,
     client,
     startMs,
     cpuSeconds: () => cpuSeconds(familyOf(pid)),

@@ -1,6 +1,7 @@
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { hwmonPath } from '../../sim/files/paths.ts';
 import { describeNode, type NodeOptions, writeTree } from '../../sim/tree.ts';
 
 export interface Subject {
@@ -9,6 +10,8 @@ export interface Subject {
   tree: string;
   /** PCI functions. */
   cards: number;
+  /** Of each of them: its address, and the file of its power cap. */
+  caps: readonly { pci: string; file: string }[];
 }
 
 /** A folder in memory where there is one: a disk would be measured with the rest. Goes when this process ends. */
@@ -32,5 +35,6 @@ export function writeSubject(folder: string, name: string, options: NodeOptions)
   const tree = join(folder, name.replaceAll(/\W+/g, '-'));
   const node = describeNode(options);
   writeTree(tree, node);
-  return { name, tree, cards: node.gpus.length };
+  const caps = node.gpus.map((gpu) => ({ pci: gpu.pci, file: join(tree, hwmonPath(gpu), 'power1_cap') }));
+  return { name, tree, cards: node.gpus.length, caps };
 }

@@ -14,12 +14,12 @@ export interface Column {
 
 type Cell = (column: Column) => string | undefined;
 
-const decimals = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
-const pair = (times: { p50: number; p99: number }): string => `${decimals(times.p50)} / ${decimals(times.p99)}`;
-const ratio = (above: number | undefined, below: number | undefined): string | undefined =>
+export const decimals = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0);
+export const pair = (times: { p50: number; p99: number }): string => `${decimals(times.p50)} / ${decimals(times.p99)}`;
+export const ratio = (above: number | undefined, below: number | undefined): string | undefined =>
   above === undefined || below === undefined ? undefined : decimals(above / below);
-const whole = (value: number): string => value.toLocaleString('en');
-const mib = (memory: { private: number; rss: number }): string =>
+export const whole = (value: number): string => value.toLocaleString('en');
+export const mib = (memory: { private: number; rss: number }): string =>
   `${memory.private.toFixed(0)} / ${memory.rss.toFixed(0)}`;
 
 /** Private memory that moves less than this between the halves of a run is flat: a heap breathes. MiB. */
@@ -100,6 +100,11 @@ export function renderTable(columns: readonly Column[]): string {
         : [title, ...columns.map((column) => cell(column) ?? '-')],
     );
   }
+  return markdown(lines);
+}
+
+/** A table whose first line is its head; all columns but the first are numbers. */
+export function markdown(lines: readonly (readonly string[])[]): string {
   const widths = (lines[0] ?? []).map((_, at) => Math.max(...lines.map((line) => (line[at] ?? '').length)));
   const pad = (text: string, at: number): string =>
     at === 0 ? text.padEnd(widths[at] ?? 0) : text.padStart(widths[at] ?? 0);

@@ -16,11 +16,14 @@ const nightshift = (...args: string[]) =>
   execa('node', [MAIN, ...args], { cwd: dir, reject: false, env: { TMPDIR: dir }, timeout: 40_000 });
 
 describe('the command line', () => {
-  it.each(['exporter', 'start', 'doctor', 'capture'])('explains %s by itself', async (command) => {
-    const { stdout, exitCode } = await nightshift(command, '--help');
-    expect(stdout).toContain('--path.sysfs');
-    expect(exitCode).toBe(0);
-  });
+  it.each(['exporter', 'actuator', 'start', 'doctor', 'capture', 'revert'])(
+    'explains %s by itself',
+    async (command) => {
+      const { stdout, exitCode } = await nightshift(command, '--help');
+      expect(stdout).toContain('--path.sysfs');
+      expect(exitCode).toBe(0);
+    },
+  );
 
   it.each([
     [['doctor', '--jsn'], /^nightshift: FLAG_UNKNOWN: .*Did you mean --json\?$/, 2],
@@ -34,6 +37,15 @@ describe('the command line', () => {
     expect(stderr.split('\n')).toHaveLength(1);
     expect(exitCode).toBe(code);
   });
+
+  it.each(['cases', 'history', 'explain', 'pause', 'resume', 'revert', 'trigger'])(
+    'lets %s speak to any actuator',
+    async (command) => {
+      const { stdout, exitCode } = await nightshift(command, '--help');
+      for (const flag of ['--actuator.url', '--ledger', '--web.bearer-token-file']) expect(stdout).toContain(flag);
+      expect(exitCode).toBe(0);
+    },
+  );
 
   it('writes the reference, and then finds it up to date', async () => {
     expect((await nightshift('docs', '--output=m.md')).stdout).toBe('m.md: written');
@@ -53,7 +65,7 @@ describe('nightshift start', () => {
 
   it('without a card serves a simulated node on loopback, says so, and leaves nothing behind', async () => {
     skipUnless(!hasCards, 'this machine has AMD GPUs');
-    const running = nightshift('start', '--web.listen-address=127.0.0.1:0');
+    const running = nightshift('start', '--web.listen-address=127.0.0.1:0', '--actuator.listen-address=127.0.0.1:0');
     let shown = '';
     running.stdout?.on('data', (chunk: Buffer) => {
       shown += chunk.toString();
@@ -70,6 +82,9 @@ describe('nightshift start', () => {
     await expect.poll(later, { timeout: 10_000 }).toBeGreaterThan(joules(text));
     const page = await (await fetch(url.replace(/metrics$/, ''))).text();
     expect(page).toContain('SIMULATED');
+    // Beside it an actuator acts on that node: shown is how to ask it.
+    const [, cases = ''] = /-n 1 node \S+ (cases --ledger \S+)/.exec(shown) ?? [];
+    expect((await nightshift(...cases.split(' '), '--json')).stdout).toContain('"cases"');
     running.kill('SIGTERM');
     expect((await running).exitCode).toBe(0);
     expect(readdirSync(dir)).toEqual([]);

@@ -24,69 +24,6 @@ function installed(program: string): boolean {
   }
 }
 
-describe('nightshift demo --with-prometheus', () => {
-  it('starts the real one, which scrapes every second, and takes it and all files away at the end', async () => {
-    skipUnless(installed('prometheus'), 'prometheus is not installed');
-    const dir = scratch('demo');
-    const [port, own] = [await freePort(), await freePort()];
-    const args = ['demo', '--with-prometheus', '--cards=4', '--scenario=night-shift', '--speed=60'];
-    const demo = daemon(
-      [...args, `--prometheus.listen-address=127.0.0.1:${port}`, `--web.listen-address=127.0.0.1:${own}`],
-      ['env', `TMPDIR=${dir}`, process.execPath, NIGHTSHIFT],
-    );
-    await demo.says('Ctrl-C');
-    expect(demo.log()).toContain(`http://127.0.0.1:${port}/graph?g0.expr=amdgpu_power_watts`);
-    const ask = async (query: string): Promise<{ metric: Record<string, string>; value: [number, string] }[]> => {
-      const response = await fetch(`http://127.0.0.1:${port}/api/v1/query?query=${encodeURIComponent(query)}`);
-      return ((await response.json()) as { data: { result: [] } }).data.result;
-    };
-    const scrapes = async () => Number((await ask('count_over_time(up[1m])'))[0]?.value[1] ?? 0);
-    await expect.poll(scrapes, { timeout: 30_000 }).toBeGreaterThanOrEqual(8);
-    expect((await ask('min_over_time(up[1m])'))[0]?.value[1]).toBe('1');
-    expect((await ask('amdgpu_info{simulated="true"}')).length).toBe(4);
-    // Counters run in the time in which they are read, however fast the node lives.
-    for (const { value } of await ask('rate(amdgpu_energy_joules_total[8s])')) {
-      expect(Number(value[1])).toBeGreaterThan(100);
-      expect(Number(value[1])).toBeLessThan(800);
-    }
-    const children = readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && parentOf(pid) === demo.pid);
-    expect(children.length).toBeGreaterThan(0);
-    expect((await demo.stop('SIGINT')).code).toBe(0);
-    expect(readdirSync(dir)).toEqual([]);
-    expect(children.map(Number).filter(isRunning)).toEqual([]);
-  }, 90_000);
-
-  it('says what is wrong where Prometheus cannot start, and leaves nothing behind', async () => {
-    skipUnless(installed('prometheus'), 'prometheus is not installed');
-    const dir = scratch('demo');
-    const [port, own] = [await freePort(), await freePort()];
-    const taken = daemon(['demo', '--cards=1', `--web.listen-address=127.0.0.1:${port}`]);
-    await taken.says('Ctrl-C');
-    const demo = daemon(
-      [
-        'demo',
-        '--cards=1',
-        '--with-prometheus',
-        `--prometheus.listen-address=127.0.0.1:${port}`,
-        `--web.listen-address=127.0.0.1:${own}`,
-      ],
-      ['env', `TMPDIR=${dir}`, process.execPath, NIGHTSHIFT],
-    );
-    expect((await demo.ended).code).toBe(1);
-    await taken.stop();
-    expect(demo.log()).toMatch(/PROMETHEUS_FAILED: prometheus ended with 1: .*address already in use/);
-    expect(readdirSync(dir)).toEqual([]);
-  }, 60_000);
-});
-
-function parentOf(pid: string): number {
-  try {
-    return Number(/^PPid:\t(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
-  } catch {
-    return 0;
-  }
-}
-
 describe('rocm-smi on a living node', () => {
   const simulate = async (more: readonly string[] = []): Promise<{ dir: string; log: () => string }> => {
     const lacking = inTreeUnavailable() ?? (installed('rocm-smi') ? undefined : 'rocm-smi is not installed');
