@@ -57,7 +57,17 @@ export function actuatorApi(options: ApiOptions): Router {
   router.get('/', (_request, response) => {
     response.type('text/plain').send(front(options));
   });
-  router.use('/v1', establishTrust({ tokens: options.tokens, clientCertificates: options.clientCertificates, log }));
+  router.use(
+    '/v1',
+    establishTrust({
+      tokens: options.tokens,
+      clientCertificates: options.clientCertificates,
+      log,
+      refused(request, status) {
+        if (request.method === 'POST' && request.originalUrl === '/v1/alerts') metrics.webhook.request(status);
+      },
+    }),
+  );
   router.use(
     webhook({
       node: options.node,
@@ -75,7 +85,7 @@ export function actuatorApi(options: ApiOptions): Router {
       now: () => clock.now(),
       pause: (pause) => pauseNow(options, pause),
       resume: (id, breaker, author) => resumeNow(options, id, breaker, author),
-      accept: (triggers) => acceptOrThrow(options, triggers),
+      accept: options.accept,
       push: options.push,
     }),
   );
@@ -155,10 +165,4 @@ function resumeNow(options: ApiOptions, id: string | undefined, breaker: boolean
   // What waited is looked at again, by what is true now: nothing that was missed is replayed.
   options.push({ type: 'tick' });
   return true;
-}
-
-function acceptOrThrow(options: ApiOptions, triggers: readonly Trigger[]): void {
-  const accepted = options.accept(triggers);
-  if (accepted !== 'queued')
-    throw Object.assign(new Error(`not taken: ${accepted}`), { code: `LEDGER_${accepted.toUpperCase()}` });
 }

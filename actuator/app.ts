@@ -201,7 +201,13 @@ export function createActuator(options: ActuatorOptions): Actuator {
     void port.look();
     const cards = node.cards.map(({ pci, found }) => ({ pci, gpu: numberOf(found.card) }));
     const numbers = newNumbers(book, cards, now());
-    if (numbers.length > 0) store.commitUndo(numbers);
+    if (numbers.length > 0) {
+      store.commitUndo(numbers);
+      metrics.knowTargets(
+        book.rules.policies,
+        cards.map(({ pci }) => pci),
+      );
+    }
     watchResets();
     return known();
   }
@@ -311,6 +317,10 @@ export function createActuator(options: ActuatorOptions): Actuator {
       await Promise.all([node.start(), exporter?.look().catch(() => undefined)]);
       await port.look();
       await look();
+      metrics.knowTargets(
+        book.rules.policies,
+        node.cards.map(({ pci }) => pci),
+      );
       const { rules, options: settings } = book;
       const detail = { policies: rules.policies.length, enforce: settings.enforce, observing, rules: rules.version };
       if (!settings.frozen) {
@@ -341,6 +351,10 @@ export function createActuator(options: ActuatorOptions): Actuator {
       book.rules = rules;
       book.considered.clear();
       metrics.know(rules);
+      metrics.knowTargets(
+        rules.policies,
+        node.cards.map(({ pci }) => pci),
+      );
       metrics.reloaded(true, wall());
       if (state !== 'ready') return;
       lookAtWindows();

@@ -161,9 +161,12 @@ export class ActuatorMetrics {
     }
   }
 
-  /** A policy and a target that it can act on: their last action is told from the start. */
-  knowTarget(policy: string, target: string): void {
-    this.#lastAction.inc({ policy, target }, 0);
+  /** Policies and what they can act on: their last action is told from the start. */
+  knowTargets(policies: RuleSet['policies'], gpus: readonly string[]): void {
+    for (const { name: policy, target: kind } of policies) {
+      const targets = kind === 'gpu' ? gpus.map((pci) => `gpu:${pci}`) : [kind];
+      for (const target of targets) this.#lastAction.inc({ policy, target }, 0);
+    }
   }
 
   decided({ policy, outcome, reason, mode, target }: Decision, at: number): void {

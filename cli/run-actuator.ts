@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { createActuator } from '../actuator/app.ts';
 import { hostLockHolder, takeHostLock } from '../actuator/host-lock.ts';
 import { canonicalPci } from '../actuator/intake/pci.ts';
@@ -36,9 +36,10 @@ export async function startActuator(given: ActuatorFlags, log: Log, daemon: Daem
   const protectedCards = new Set(given.protect.map(addressOf));
   const rules = new FollowedRules({ path: given.rules, clock: systemClock, log });
   const loaded = rules.load();
-  const { ledger, frozenBecause } = openOrFreeze(given.ledger, log);
+  const ledgerFile = resolve(given.ledger);
+  const { ledger, frozenBecause } = openOrFreeze(ledgerFile, log);
   life.add('ledger', () => ledger?.close());
-  const lock = await writerLock(paths.sysfs, given.ledger, log);
+  const lock = await writerLock(paths.sysfs, ledgerFile, log);
   if (lock !== undefined) life.add('host lock', () => lock.release());
   const actuator = createActuator({
     paths,
@@ -61,7 +62,7 @@ export async function startActuator(given: ActuatorFlags, log: Log, daemon: Daem
     tokens,
     clientCertificates: () => clientCertificates,
   });
-  const socket = given['control.socket'] ?? `${given.ledger}.sock`;
+  const socket = resolve(given['control.socket'] ?? `${ledgerFile}.sock`);
   const server = createWebServer({
     app: actuator.app,
     listen: [...listen, `unix:${socket}`],

@@ -40,9 +40,6 @@ describe('docs/errors.md', () => {
         given.set(code as string, status as string);
       for (const [, status, code] of source.matchAll(/status\((\d+)\)\.json\(\{\s*code: '([A-Z_]+)'/g))
         given.set(code as string, status as string);
-      // What is not accepted of a person's trigger is told by the word that Alertmanager is told.
-      if (/code: `LEDGER_\$\{accepted\./.test(source))
-        for (const word of notAccepted()) given.set(`LEDGER_${word.toUpperCase()}`, '503');
     }
     expect(answered.sort()).toEqual([...given].sort());
     expect(answered.length).toBeGreaterThan(8);
@@ -76,9 +73,3 @@ it('docs/policies.md has every code of rules and conditions, with how severe it 
   const conditions = CONDITION_CODES.map(({ code }) => [code, 'error']);
   expect(rows.sort()).toEqual([...rules, ...conditions].sort());
 });
-
-/** Words for a trigger that was not taken; a type, so its text is read. */
-function notAccepted(): string[] {
-  const type = /export type Accepted = ([^;]+);/.exec(read('actuator/http/webhook.ts'))?.[1] ?? '';
-  return [...type.matchAll(/'(\w+)'/g)].map(([, word]) => word as string).filter((word) => word !== 'queued');
-}

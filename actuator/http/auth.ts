@@ -14,6 +14,8 @@ export interface TrustOptions {
   /** Whether TLS listeners let in only clients whose certificate was verified. */
   clientCertificates?: (() => boolean) | undefined;
   log: Log;
+  /** Counts who is not let in. */
+  refused?: (request: IncomingMessage & { originalUrl?: string }, status: 401 | 403) => void;
 }
 
 const trusts = new WeakMap<IncomingMessage, Trust>();
@@ -36,6 +38,7 @@ export function establishTrust(options: TrustOptions): Middleware {
       next();
       return;
     }
+    options.refused?.(request, trust);
     options.log.debug({ peer: request.socket.remoteAddress, url: request.url, status: trust }, 'not let in');
     refuse(response, trust);
   };

@@ -10,6 +10,7 @@ import type { Event } from '../decide/event.ts';
 import { checkManualRequest, manualTrigger } from '../intake/manual.ts';
 import { authenticatedOnly } from './auth.ts';
 import { refuse } from './reads.ts';
+import type { Accepted } from './webhook.ts';
 
 export interface ControlOptions {
   book(): Book;
@@ -18,7 +19,7 @@ export interface ControlOptions {
   pause(pause: Pause): void;
   /** Ends one pause, or all; true where there was any. */
   resume(id: string | undefined, breaker: boolean, author: string): boolean;
-  accept(triggers: readonly Trigger[]): void;
+  accept(triggers: readonly Trigger[]): Accepted;
   push(event: Event): void;
 }
 
@@ -100,7 +101,11 @@ export function control(options: ControlOptions): Router {
       refuse(response, 404, 'TRIGGER_NOT_OPEN', `no manual trigger ${parsed.value.name} is open`);
       return;
     }
-    options.accept([trigger]);
+    const accepted = options.accept([trigger]);
+    if (accepted !== 'queued') {
+      refuse(response, 503, 'NOT_TAKEN', `the trigger was not taken: ${accepted}`);
+      return;
+    }
     const heard = options
       .book()
       .rules.policies.filter((policy) =>

@@ -1,5 +1,10 @@
 import { copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { request as httpRequest, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import {
+  request as httpRequest,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type RequestListener,
+} from 'node:http';
 import { request as httpsRequest, type RequestOptions } from 'node:https';
 import { connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -337,7 +342,7 @@ describe('basic authentication', () => {
 
   it('asks nothing of a request that is proven in another way', async () => {
     users(`  ann: ${hash}\n`);
-    const proven = (request: { headers: { authorization?: string } }) => request.headers.authorization === 'Bearer t';
+    const proven = (request: IncomingMessage) => request.headers.authorization === 'Bearer t';
     const server = make({ webConfigFile: file, compare: bcrypt.compare, proven });
     const [address] = await server.start();
     expect((await get(address!.url, { headers: { authorization: 'Bearer t' } })).status).toBe(200);

@@ -117,7 +117,7 @@ function bookOf({ loadRules, emptyBook }: BuiltDecisions, count: number, alerted
   const texts = Array.from({ length: count }, (_, i) => {
     const junction = `{ ">=": [{ var: gpu.temperature.junction }, ${96 + (i % 4)}] }`;
     const power = `{ ">": [{ var: gpu.power }, ${900 + i}] }`;
-    const memory = `{ ">=": [{ var: gpu.temperature.memory }, ${100 + (i % 5)}] }`;
+    const memory = `{ ">=": [{ var: gpu.temperature.mem }, ${100 + (i % 5)}] }`;
     return `  - name: p${i}
     mode: enforce
     ${alerted ? `on: [{ alert: A${i} }]` : ''}

@@ -1,6 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openLedger } from '../../actuator/ledger/ledger.ts';
 import { createLog } from '../../base/log.ts';
 import { anythingReadable, type DoctorReport, examine, losesBy } from '../../cli/doctor/report.ts';
 import { renderDoctor } from '../../cli/doctor/text.ts';
@@ -146,4 +147,70 @@ describe('nightshift doctor', () => {
     expect(text).toContain('7 processes of other users are closed to us');
     expect(text).toContain('as user 1000');
   });
+});
+
+describe('what an actuator would need', () => {
+  async function needs(prepare: () => void = () => {}): Promise<{ text: string; checks: Record<string, string> }> {
+    write();
+    prepare();
+    const paths = { sysfs: join(dir, 'sys'), procfs: join(dir, 'proc') };
+    const log = createLog({ level: 'error', destination: { write: () => {} } });
+    const actuator = { ledger: join(dir, 'state/ledger.db'), rules: join(dir, 'rules'), tokenFile: join(dir, 'token') };
+    const report = await examine({ paths, log, laneDeadlineMs: 5_000, actuator });
+    const checks = Object.fromEntries(
+      report.actuator?.checks.map(({ what, verdict, state }) => [what, `${verdict}: ${state}`]) ?? [],
+    );
+    return { text: renderDoctor(report), checks };
+  }
+
+  it('every knob of a card that may be written is armed, with its range', async () => {
+    const { text } = await needs();
+    expect(text).toMatch(/Actuator\n[\s\S]*GPU 0, 1\n +power cap +armed +from \d+ W to 750 W\n/);
+  }, 30_000);
+
+  it('one that the driver does not show is not, and why', async () => {
+    const { text } = await needs(() => {
+      for (const { pci } of describeNode({ model: 'mi300x', cards: 2 }).gpus)
+        rmSync(join(deviceDir(pci), 'pp_od_clk_voltage'));
+    });
+    expect(text).toMatch(/graphics clock +not armed +no_file: the driver shows no such file here/);
+  }, 30_000);
+
+  it('what is not there is no fault, where nothing is to act here', async () => {
+    const { checks } = await needs(() => writeFileSync(join(dir, 'token'), `${'a'.repeat(32)}\n`, { mode: 0o600 }));
+    expect(checks).toMatchObject({
+      'host lock': expect.stringMatching(/^well: free/),
+      ledger: expect.stringMatching(/^missing: its folder/),
+      rules: expect.stringMatching(/^missing: /),
+      'token file': expect.stringMatching(/^well: .*1 token$/),
+    });
+  }, 30_000);
+
+  it('what is wrong is told with its hint', async () => {
+    const { checks } = await needs(() => {
+      mkdirSync(join(dir, 'state'));
+      writeFileSync(join(dir, 'state/ledger.db'), 'x'.repeat(8_192));
+      mkdirSync(join(dir, 'rules'));
+      writeFileSync(join(dir, 'rules/a.yaml'), 'version: 1\npolicies: 3\n');
+      writeFileSync(join(dir, 'token'), 'short\n', { mode: 0o644 });
+    });
+    expect(checks).toMatchObject({
+      ledger: expect.stringMatching(/^bad: LEDGER_BROKEN.*revert --offline/),
+      rules: expect.stringMatching(/^bad: .* errors, see nightshift check/),
+      'token file': expect.stringMatching(/^bad: .*open to every user/),
+    });
+  }, 30_000);
+
+  it('a ledger that a dead actuator left with settings on cards is told, and how to give them back', async () => {
+    const { checks } = await needs(() => {
+      mkdirSync(join(dir, 'state'));
+      const ledger = openLedger(join(dir, 'state/ledger.db'), { now: () => 1 });
+      const knob = { on: '0000:05:00.0', knob: 'power_cap', found: 750, wrote: 600, state: 'settled' } as const;
+      ledger.commit([{ put: 'knob', knob: { ...knob, attempts: 0, notBefore: 0, at: 1 } }]);
+      ledger.close();
+    });
+    expect(checks.ledger).toMatch(
+      /^bad: .*1 settings on cards of an actuator that does not run: nightshift revert --offline/,
+    );
+  }, 30_000);
 });

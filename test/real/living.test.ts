@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { daemon, freePort, isRunning, NIGHTSHIFT } from '../support/daemon.ts';
+import { daemon, isRunning, NIGHTSHIFT } from '../support/daemon.ts';
 import { inTreeUnavailable, runInTree } from '../support/in-tree.ts';
 import { folderInMemory } from '../support/memory.ts';
 import { rocmSmiJson } from '../support/rocm-smi.ts';
