@@ -95,7 +95,7 @@ describe('examples', () => {
     const [example] = fenced(read('README.md'), 'yaml')
       .map((text) => parse(text))
       .filter(({ scrape_configs }) => scrape_configs);
-    expect(example.scrape_configs[0]).toMatchObject({ job_name: 'amdgpu' });
+    expect(example.scrape_configs[0]).toMatchObject({ job_name: 'nightshift-exporter' });
     expect(example.scrape_configs[0].static_configs[0].targets[0]).toMatch(/:9510$/);
   });
 
