@@ -27,6 +27,7 @@ import { minuteTicks } from './intake/ticks.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { Loop, touchedBy } from './loop.ts';
 import { ActuatorMetrics } from './metrics.ts';
+import { rebase } from './rebase.ts';
 import { placesInUse } from './settings/in-force.ts';
 import { CRASH_POINTS as KNOB_CRASH_POINTS, Reconciler } from './settings/reconcile.ts';
 import { Store } from './store.ts';
@@ -97,6 +98,8 @@ const BLIND_MS = 10_000;
 const LOOK_MS = 300;
 /** More events than this wait only where the process cannot keep up: the sender is asked to try again. */
 const MOST_WAITING = 10_000;
+/** Of a card that alerts cannot name by number. */
+const NO_NUMBER = -1;
 /** Triggers that are remembered at most, open and closed. */
 const MOST_KEPT = 200_000;
 
@@ -175,6 +178,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
   const marks = new Map<string, string>();
   const resetting = new Set<string>();
   const timers: Stoppable[] = [];
+  let looking: Promise<Facts> | undefined;
   let state: 'starting' | 'ready' | 'stopping' = 'starting';
 
   function standing(): 'acting' | 'observing' | 'frozen' {
@@ -191,11 +195,22 @@ export function createActuator(options: ActuatorOptions): Actuator {
     if (!observing) reconciler.poke(on);
   }
 
+  /** A card that the exporter does not know has none of its numbers; ours could be another card's there. */
   function numberOf({ pci, gpu }: { pci: string; gpu: number }): number {
-    return exporter?.numbers?.find((one) => one.pci === pci)?.gpu ?? gpu;
+    const told = exporter?.numbers;
+    const own = told?.find((one) => one.pci === pci)?.gpu;
+    return own ?? (told?.some((one) => one.gpu === gpu) ? NO_NUMBER : gpu);
   }
 
-  async function look(): Promise<Facts> {
+  /** One look at a time, shared by all who ask: a second one would take away what the first has read. */
+  function look(): Promise<Facts> {
+    looking ??= lookNow().finally(() => {
+      looking = undefined;
+    });
+    return looking;
+  }
+
+  async function lookNow(): Promise<Facts> {
     await node.collect(LOOK_MS);
     // Which files may be written is looked at once a minute, and no decision waits for it.
     void port.look();
@@ -242,7 +257,8 @@ export function createActuator(options: ActuatorOptions): Actuator {
     const kept = wanted(book, triggers);
     count(triggers, kept);
     if (kept.length === 0) return 'queued';
-    if (loop.length >= MOST_WAITING || book.triggers.size >= MOST_KEPT) return 'full';
+    const isNew = kept.some(({ key }) => !book.triggers.has(key));
+    if (loop.length >= MOST_WAITING || (isNew && book.triggers.size >= MOST_KEPT)) return 'full';
     try {
       crashPoint?.('before-intake');
       store.commit(openTriggers(book, kept));
@@ -327,10 +343,13 @@ export function createActuator(options: ActuatorOptions): Actuator {
         const entry = { at: now(), outcome: 'start', reason: 'started', detail } as const;
         store.commitUndo([...begun.changes, { add: 'history', entry }]);
       }
-      for (const on of touchedBy(begun.changes)) poke(on);
-      state = 'ready';
       // What an earlier start, which was allowed to act, still holds.
       if (!options.enforce) loop.push({ type: 'revert', author: 'nightshift', reason: '--enforce=false' });
+      loop.push({ type: 'tick' });
+      // No card is touched before it was decided which of the old claims still stand.
+      await loop.idle();
+      for (const on of touchedBy(begun.changes)) poke(on);
+      state = 'ready';
       tick();
       timers.push(clock.every(options.intervalMs, tick), housekeeping.start(clock));
       if (exporter !== undefined) timers.push(exporter.start());
@@ -376,6 +395,6 @@ function bookOf(options: ActuatorOptions, now: number): { book: Book; changes: r
     blindMs: BLIND_MS,
   };
   if (ledger === undefined) return { book: emptyBook(rules, settings), changes: [] };
-  const { book, orphans } = beginBook(rules, settings, ledger.load(), log);
+  const { book, orphans } = beginBook(rules, settings, rebase(ledger.load(), now), log);
   return { book, changes: orphans.flatMap((one) => letGoOfOrphan(one, now)) };
 }

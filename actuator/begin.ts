@@ -64,6 +64,7 @@ export function letGoOfOrphan(one: Case, now: number): Change[] {
 export function newNumbers(book: Book, cards: Iterable<{ gpu: number; pci: string }>, now: number): Change[] {
   const changes: Change[] = [];
   for (const { gpu, pci } of cards) {
+    if (gpu < 0) continue;
     const known = book.numbers.get(gpu);
     if (known?.pci === pci) continue;
     // A number that is seen for the first time has, as far as anybody knows, always meant this card.

@@ -24,7 +24,10 @@ export interface FactsOptions {
 export function factsOf(options: FactsOptions, book: Book): Facts {
   const { node } = options;
   const cards = new Map<string, CardFacts>();
-  for (const record of node.cards) cards.set(record.pci, cardFacts(record, options, book));
+  // What is set on one die of a package may be felt by the other, which shares its power limit.
+  const kept = new Set<string>();
+  for (const { pci, found } of node.cards) if (options.protectedCards.has(pci)) kept.add(found.card.package);
+  for (const record of node.cards) cards.set(record.pci, cardFacts(record, options, book, kept));
   return {
     at: options.now(),
     wall: options.wall(),
@@ -34,7 +37,7 @@ export function factsOf(options: FactsOptions, book: Book): Facts {
   };
 }
 
-function cardFacts(record: CardRecord, options: FactsOptions, book: Book): CardFacts {
+function cardFacts(record: CardRecord, options: FactsOptions, book: Book, kept: ReadonlySet<string>): CardFacts {
   const { card } = record.found;
   const { health } = record;
   let readings: ReadonlyMap<string, Reading<unknown>> | undefined;
@@ -55,7 +58,7 @@ function cardFacts(record: CardRecord, options: FactsOptions, book: Book): CardF
     },
     at: record.live.at,
     stamp: stampOf(record),
-    protected: options.protectedCards.has(card.pci) || options.protectedCards.has(card.package),
+    protected: kept.has(card.package) || options.protectedCards.has(card.package),
     number,
     numberSince: meant?.pci === card.pci ? meant.since : options.now(),
   };

@@ -48,8 +48,10 @@ export class Housekeeping {
     const at = now();
     let more = false;
     try {
-      store.commit(endedPauses(store, at));
-      more = (ledger?.prune(at) ?? 0) >= PRUNE_BATCH;
+      const unheard = unheardTriggers(store, at);
+      more = unheard.length >= PRUNE_BATCH;
+      store.commit([...endedPauses(store, at), ...unheard]);
+      more = (ledger?.prune(at) ?? 0) >= PRUNE_BATCH || more;
     } catch (error) {
       log.warn(`what is over could not be cleared away: ${describe(error)}`);
     }
@@ -59,6 +61,20 @@ export class Housekeeping {
     for (const [pair, until] of book.cooldowns) if (until < at) book.cooldowns.delete(pair);
     return more;
   }
+}
+
+/**
+ * Open triggers whose end nobody will tell any more: a silence swallows it, a restart of the sender forgets it, and a person's ends by
+ * itself. No lease is longer than this, so that none of them holds anything.
+ */
+function unheardTriggers({ book }: Store, at: number): Change[] {
+  const before = at - DEFAULT_KEEP.triggersMs;
+  const unheard: Change[] = [];
+  for (const { key, closedAt, seenAt, until = seenAt } of book.triggers.values()) {
+    if (closedAt === undefined && Math.max(seenAt, until) < before) unheard.push({ drop: 'trigger', key });
+    if (unheard.length >= PRUNE_BATCH) break;
+  }
+  return unheard;
 }
 
 function endedPauses({ book }: Store, at: number): Change[] {

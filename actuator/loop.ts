@@ -43,8 +43,14 @@ export class Loop {
     // A tick that waits already will see whatever this one would.
     if (event.type === 'tick' && this.#queue.some((one) => one.type === 'tick')) return;
     this.#queue.push(event);
+    this.#start();
+  }
+
+  #start(): void {
     this.#running ??= this.#drain().finally(() => {
       this.#running = undefined;
+      // What came after the last look at the queue and before here would wait for the next event.
+      if (this.#queue.length > 0) this.#start();
     });
   }
 
@@ -64,11 +70,22 @@ export class Loop {
     while (this.#queue.length > 0) {
       const batch = together(this.#queue);
       this.#queue = [];
-      const { look, known } = this.#options;
-      const facts = batch.some((event) => event.type === 'triggers' || event.type === 'tick') ? await look() : known();
+      const facts = await this.#look(batch);
       const rest = batch.filter((event) => event.type !== 'knob');
       const reports = [...batch.filter((event) => event.type === 'knob'), ...this.#reported()];
       for (const event of [...reports, ...rest]) this.#take(event, facts);
+    }
+  }
+
+  /** What is known has to do where the cards cannot be looked at: a wish to give something back is not lost with the look. */
+  async #look(batch: readonly Event[]): Promise<Facts> {
+    const { look, known, onError } = this.#options;
+    if (!batch.some((event) => event.type === 'triggers' || event.type === 'tick')) return known();
+    try {
+      return await look();
+    } catch (error) {
+      onError(error);
+      return known();
     }
   }
 

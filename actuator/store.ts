@@ -20,8 +20,9 @@ export interface StoreOptions {
 }
 
 /**
- * Book and ledger together: the book changes with a commit. The one exception is undo: what gives something back is done
- * whether the ledger takes it or not, and what it could not take is told to it before anything else as soon as it can.
+ * Book and ledger together: the book changes with a commit. The one exception is what undo needs: what gives something back, and
+ * the waiting and renewing before it, is done whether the ledger takes it or not, and what it could not take is told to it before
+ * anything else as soon as it can.
  */
 export class Store {
   readonly book: Book;
@@ -55,7 +56,7 @@ export class Store {
     applyChanges(this.book, changes);
   }
 
-  /** Commits decisions and returns those that are in force now: without a ledger only those that let go of something. */
+  /** Commits decisions and returns those that are in force now: without a ledger only what begins and tightens nothing. */
   decide(decisions: readonly Decision[]): readonly Decision[] {
     if (decisions.length === 0) return decisions;
     try {
@@ -63,10 +64,12 @@ export class Store {
       applyDecisions(this.book, decisions);
       return decisions;
     } catch {
-      const undo = decisions.filter(letsGo);
-      this.#unsaved.push(...undo.flatMap((decision) => decision.changes));
-      applyDecisions(this.book, undo);
-      return undo;
+      const rest = decisions.filter(needsNoLedger);
+      // A heartbeat is kept in memory alone. Should the process end, the lease of the ledger is the older one, and ends sooner.
+      const told = rest.filter(({ outcome }) => outcome !== 'renewed');
+      this.#unsaved.push(...told.flatMap((decision) => decision.changes));
+      applyDecisions(this.book, rest);
+      return rest;
     }
   }
 
@@ -98,8 +101,13 @@ export class Store {
   }
 }
 
-function letsGo({ outcome }: Decision): boolean {
-  return outcome === 'released' || outcome === 'failed' || outcome === 'closed' || outcome === 'dropped';
+/**
+ * What only counts down to the end of a case that is held already, or puts that off: a dwell that could not be written down would
+ * never be over, one that began and could not be called off would give back a hot card, and so would a lease that was not renewed.
+ */
+function needsNoLedger({ outcome, changes }: Decision): boolean {
+  if (outcome === 'acted' || outcome === 'pending' || outcome === 'suppressed') return false;
+  return !changes.some((change) => 'put' in change && change.put === 'claims' && change.claims.length > 0);
 }
 
 function frozen(): NightshiftError {

@@ -93,6 +93,7 @@ async function simulate(
     import('./simulated.ts'),
     import('./simulated/look-next.ts'),
   ]);
+  const us = called(process.argv[1], process.cwd());
   await runSimulated({ ...given, 'web.listen-address': listen }, collectors, FIRST_SIGHT, {
     actuatorListen: [actuatorListen],
     welcome: (shown) => `
@@ -104,8 +105,8 @@ SIMULATED: no AMD GPU here, so these four MI300X do not exist. ${FIRST_SIGHT.spe
                                       (the shipped rules, with mode: enforce and shorter waits)
 
 ${lookNext(shown, { scenario: FIRST_SIGHT.scenario, watched: false })}
-  ${called()} demo --help      other cards, other nights, with Prometheus and Alertmanager
-  ${called()} doctor           what this machine itself has
+  ${us} demo --help      other cards, other nights, with Prometheus and Alertmanager
+  ${us} doctor           what this machine itself has
 
 Ctrl-C ends it and removes the files.
 

@@ -2,11 +2,13 @@ import type { Case } from '../../model/case.ts';
 import type { Change, Decision } from '../../model/decision.ts';
 import type { Policy, Truth } from '../../model/policy.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
-import { claimsFor, claimText, decision, knobsOf } from './act.ts';
-import { stampOf, tryToAct } from './consider.ts';
+import { claimText, decision, knobsOf } from './act.ts';
+import { stampOf, suppressed, tryToAct } from './consider.ts';
+import { claimsAnew, isHeld } from './reclaim.ts';
 import { close, release } from './release.ts';
 import { nextRungs } from './rungs.ts';
 import type { Sitting } from './sitting.ts';
+import { isBlind, isUnproven } from './witness.ts';
 
 /** A case that is open, as it stands at this moment: what is to be done about it, if anything. */
 export function advance(sitting: Sitting, policy: Policy, one: Case, triggers: readonly OpenTrigger[]): Decision[] {
@@ -35,19 +37,22 @@ function whilePending(
     return changed(sitting, policy, { ...rest, reason: 'condition_unknown' }, 'pending', 'condition_unknown', {});
   }
   if (one.holdsFrom === undefined) {
-    return changed(
-      sitting,
-      policy,
-      { ...one, holdsFrom: now, reason: 'condition_holds' },
-      'pending',
-      'condition_holds',
-      {
-        forMs: policy.forMs,
-      },
-    );
+    const { stamp: _, ...rest } = one;
+    const stamp = stampOf(sitting, one.target);
+    const held: Case = {
+      ...rest,
+      holdsFrom: now,
+      reason: 'condition_holds',
+      ...(stamp === undefined ? {} : { stamp }),
+    };
+    return changed(sitting, policy, held, 'pending', 'condition_holds', { forMs: policy.forMs });
   }
   if (now - one.holdsFrom < policy.forMs) return undefined;
   if (policy.on.length === 0 && one.stamp === stampOf(sitting, one.target)) return undefined;
+  // Who proved to have sent the first trigger may have gone since.
+  if (isUnproven(policy, triggers, () => sitting.scope(one.target, triggers.at(-1)))) {
+    return suppressed(sitting, policy, one.target, { reason: 'untrusted', detail: {} }, triggers.at(-1)?.key);
+  }
   return tryToAct(sitting, policy, { ...one, deadline: Math.max(one.deadline, now + policy.leaseMs) }, truth);
 }
 
@@ -64,9 +69,13 @@ function whileActing(
     return release(sitting, policy, one, 'trigger_closed');
   }
   // Evaluated once: whether it may end, whether it still holds and whether anything is seen at all follow from the one truth.
-  const seen = (policy.until ?? policy.when)?.evaluate(sitting.scope(one.target, triggers.at(-1)));
+  const condition = policy.until ?? policy.when;
+  const scope = sitting.scope(one.target, triggers.at(-1));
+  const seen = condition?.evaluate(scope);
   // Also while its alert still fires: that came from a sensor of a while ago.
-  if (policy.thermal && seen === 'unknown') return whileBlind(sitting, policy, one);
+  if (policy.thermal && seen === 'unknown' && condition !== undefined && isBlind(condition, scope)) {
+    return whileBlind(sitting, policy, one);
+  }
   if (one.blindFrom !== undefined) return sees(sitting, policy, one);
   if (now >= one.deadline) return release(sitting, policy, one, 'lease_expired');
   if (mayEnd(policy, seen, ended)) return whileDwelling(sitting, policy, one);
@@ -118,15 +127,21 @@ function whileBlind(sitting: Sitting, policy: Policy, one: Case): Decision | und
     const { dwellFrom: _, ...rest } = one;
     return changed(sitting, policy, { ...rest, blindFrom: now }, 'adjusted', 'condition_unknown', {});
   }
-  if (one.blind === true || now - one.blindFrom < book.options.blindMs) return undefined;
+  if (one.blind === true) {
+    // A card that could not be judged when it went blind.
+    const { claims, isPartial } = claimsAnew(sitting, policy, one);
+    if (isPartial || claims.length === 0 || isHeld(sitting, one, claims)) return undefined;
+  } else if (now - one.blindFrom < book.options.blindMs) return undefined;
   return reclaimed(sitting, policy, { ...one, blind: true }, 'blind_to_floor', { blindMs: now - one.blindFrom });
 }
 
-function sees(sitting: Sitting, policy: Policy, one: Case): Decision {
+function sees(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
   const { blindFrom: _, blind, ...rest } = one;
   // What was blind past its lease gets a whole one: it is now looked at again.
   const seeing = { ...rest, deadline: Math.max(rest.deadline, sitting.now + policy.leaseMs) };
   if (blind !== true) return changed(sitting, policy, seeing, 'adjusted', 'sensor_back', {});
+  // At the floor until it is known what else can be set.
+  if (claimsAnew(sitting, policy, seeing).isPartial) return undefined;
   return reclaimed(sitting, policy, seeing, 'sensor_back', {});
 }
 
@@ -135,7 +150,10 @@ function climb(sitting: Sitting, policy: Policy, one: Case): Decision | undefine
   if (before === undefined) return undefined;
   const { rungs = {} } = nextRungs(policy, sitting.scope(one.target), before);
   if (Object.keys(rungs).every((index) => rungs[index] === before[index])) return undefined;
-  return reclaimed(sitting, policy, { ...one, rungs }, 'rung_changed', { from: before, to: rungs });
+  const next: Case = { ...one, rungs };
+  // The ladder stays where it is until the card can be brought to the other rung.
+  if (claimsAnew(sitting, policy, next).isPartial) return undefined;
+  return reclaimed(sitting, policy, next, 'rung_changed', { from: before, to: rungs });
 }
 
 /** New claims for a case that acts: to be brought to the card, and verified, as the first ones were. */
@@ -146,7 +164,7 @@ function reclaimed(
   reason: 'rung_changed' | 'blind_to_floor' | 'sensor_back',
   detail: Record<string, unknown>,
 ): Decision {
-  const { claims } = claimsFor(sitting, policy, one);
+  const { claims } = claimsAnew(sitting, policy, one);
   const state = one.mode === 'enforce' && claims.length > 0 ? 'applying' : one.state;
   const next: Case = { ...one, state, reason, knobs: knobsOf(one, claims) };
   const changes: Change[] = [

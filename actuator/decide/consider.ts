@@ -1,11 +1,12 @@
 import type { Decision, DecisionReason } from '../../model/decision.ts';
-import type { Policy, Truth } from '../../model/policy.ts';
+import type { Policy, Scope, Truth } from '../../model/policy.ts';
 import type { Target } from '../../model/target.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { act, claimsFor, decision, newCase, setsKnobs } from './act.ts';
 import { firstRefusal } from './guards.ts';
 import { firstRungs } from './rungs.ts';
 import type { Sitting } from './sitting.ts';
+import { isUnproven } from './witness.ts';
 
 /** Why a policy does nothing about a target yet; `detail` holds what it saw. */
 export interface Refusal {
@@ -75,17 +76,16 @@ export function refusalOf(
 ): Refusal | undefined {
   if (policy.mode === 'off') return { reason: 'policy_off', detail: {} };
   if (target.kind === 'workload') return { reason: 'workload_unknown', detail: {} };
-  if (policy.when === undefined && triggers.length > 0 && !triggers.some((trigger) => trigger.trusted)) {
-    return { reason: 'untrusted', detail: {} };
-  }
+  const scope = (): Scope => sitting.scope(target, triggers.at(-1));
+  if (policy.when === undefined && isUnproven(policy, triggers, scope)) return { reason: 'untrusted', detail: {} };
   if (target.kind === 'gpu') {
     const card = sitting.facts.cards.get(target.pci);
     if (card === undefined) return { reason: 'card_gone', detail: {} };
     if (card.protected) return { reason: 'protected', detail: {} };
     if (setsKnobs(policy) && card.health !== 'ok') return { reason: 'card_not_ok', detail: { health: card.health } };
   }
-  const truth = policy.when?.evaluate(sitting.scope(target, triggers.at(-1))) ?? true;
-  if (truth === true) return undefined;
+  const truth = policy.when?.evaluate(scope()) ?? true;
+  if (truth === true) return isUnproven(policy, triggers, scope) ? { reason: 'untrusted', detail: {} } : undefined;
   return { reason: truth === 'unknown' ? 'condition_unknown' : 'condition_false', detail: {} };
 }
 

@@ -1,6 +1,6 @@
 import type { Book } from '../../model/book.ts';
 import type { Case } from '../../model/case.ts';
-import type { Decision } from '../../model/decision.ts';
+import type { Decision, DecisionReason } from '../../model/decision.ts';
 import type { Facts } from '../../model/facts.ts';
 import type { Policy } from '../../model/policy.ts';
 import { type Target, targetKey } from '../../model/target.ts';
@@ -9,9 +9,10 @@ import { advance, renewed } from './advance.ts';
 import { consider, suppressed } from './consider.ts';
 import type { Event } from './event.ts';
 import { aimOf, everyTarget, isFor, openFor } from './match.ts';
-import { close, release } from './release.ts';
+import { close, isOutdated, release, supersede } from './release.ts';
 import { hear, settle } from './settle.ts';
 import { Sitting } from './sitting.ts';
+import { hasProof } from './witness.ts';
 
 /**
  * What follows from an event, given the book and the facts; nothing is changed and nothing is asked beyond the arguments.
@@ -75,9 +76,10 @@ function onNews(sitting: Sitting, policy: Policy, { target, triggers }: Look, tr
     return made === undefined ? [] : [made];
   }
   const own = policyOf(sitting.book, one);
-  if (own === undefined) return [];
+  if (own === undefined || isOutdated(sitting, one)) return [];
   if (trigger.phase === 'close') return advance(sitting, own, one, triggers);
-  if (one.state === 'releasing') return [];
+  // Of a sender who proved nothing the word alone renews nothing; our own reading does, at every tick.
+  if (one.state === 'releasing' || !hasProof(triggers)) return [];
   const made = renewed(sitting, own, one, 'trigger_renewed', triggers.at(-1));
   return made === undefined ? [] : [made];
 }
@@ -94,6 +96,10 @@ function onTick(sitting: Sitting): Decision[] {
     }
   }
   for (const one of book.cases.values()) {
+    if (isOutdated(sitting, one)) {
+      decisions.push(supersede(sitting, one));
+      continue;
+    }
     const policy = policyOf(book, one);
     if (policy === undefined) continue;
     const settled = settle(sitting, policy, one);
@@ -114,6 +120,8 @@ function stillOpen(sitting: Sitting, policy: Policy, one: Case): OpenTrigger[] {
     return 'targets' in aim && aim.targets.some((target) => targetKey(target) === targetKey(one.target));
   });
 }
+
+const NODE: Target = { kind: 'node' };
 
 interface Look {
   target: Target;
@@ -136,10 +144,20 @@ export function looksOf(sitting: Sitting, policy: Policy, refused: Decision[]): 
     for (const target of everyTarget(policy, sitting.facts)) add(target);
     return looks;
   }
+  const lost: { reason: DecisionReason; trigger: string }[] = [];
   for (const trigger of openFor(sitting.book, policy, sitting.now)) {
     const aim = sitting.aim(policy, trigger);
     if ('targets' in aim) for (const target of aim.targets) add(target, trigger);
-    else push(refused, suppressed(sitting, policy, { kind: 'node' }, { reason: aim.nowhere, detail: {} }, trigger.key));
+    else lost.push({ reason: aim.nowhere, trigger: trigger.key });
+  }
+  const last = lost.at(-1);
+  const known = sitting.book.considered.get(policy.name)?.get(sitting.keyOf(NODE));
+  // Each was told when it came; at a tick one of them stands for all, or every tick would tell each of them after the other.
+  if (
+    last !== undefined &&
+    !lost.some(({ reason, trigger }) => reason === known?.reason && trigger === known.trigger)
+  ) {
+    push(refused, suppressed(sitting, policy, NODE, { reason: last.reason, detail: {} }, last.trigger));
   }
   return looks;
 }
@@ -147,7 +165,7 @@ export function looksOf(sitting: Sitting, policy: Policy, refused: Decision[]): 
 function targetsOf(sitting: Sitting, policy: Policy, trigger: Trigger, refused: Decision[]): readonly Target[] {
   const aim = aimOf(policy, trigger, sitting.facts);
   if ('targets' in aim) return aim.targets;
-  push(refused, suppressed(sitting, policy, { kind: 'node' }, { reason: aim.nowhere, detail: {} }, trigger.key));
+  push(refused, suppressed(sitting, policy, NODE, { reason: aim.nowhere, detail: {} }, trigger.key));
   return [];
 }
 
@@ -164,7 +182,8 @@ function giveBack(
   const decisions: Decision[] = [];
   for (const one of cases) {
     const policy = policyOf(sitting.book, one);
-    if (policy === undefined || one.state === 'releasing') continue;
+    if (isOutdated(sitting, one)) decisions.push(supersede(sitting, one));
+    if (policy === undefined || one.state === 'releasing' || isOutdated(sitting, one)) continue;
     const detail = { author, because };
     if (one.state === 'pending') decisions.push(close(sitting, policy, one, 'dropped', reason, detail));
     else decisions.push(release(sitting, policy, one, reason, detail));

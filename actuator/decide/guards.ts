@@ -56,21 +56,22 @@ function cooldown({ book, now }: Sitting, policy: Policy, target: Target): Verdi
   return { guard: 'cooldown', passes: until <= now, detail: until > now ? { until, leftMs: until - now } : {} };
 }
 
-function limitGpus(sitting: Sitting, policy: Policy): Verdict {
+function limitGpus(sitting: Sitting, policy: Policy, target: Target): Verdict {
   const allowed = policy.limits.gpus;
   if (allowed === undefined) return { guard: 'limit_gpus', passes: true, detail: {} };
   const affected = sitting.affectedBy(policy);
-  return { guard: 'limit_gpus', passes: affected < allowed, detail: { affected, allowed } };
+  return { guard: 'limit_gpus', passes: affected + sitting.sizeOf(target) <= allowed, detail: { affected, allowed } };
 }
 
 /** Rounds down, but one is always allowed: a node of one card has no half. */
-function limitPercent(sitting: Sitting, policy: Policy): Verdict {
+function limitPercent(sitting: Sitting, policy: Policy, target: Target): Verdict {
   const { percent } = policy.limits;
   if (percent === undefined) return { guard: 'limit_percent', passes: true, detail: {} };
   const { eligible } = sitting;
   const allowed = Math.max(1, Math.floor((percent * eligible) / 100));
   const affected = sitting.affectedBy(policy);
-  return { guard: 'limit_percent', passes: affected < allowed, detail: { affected, allowed, eligible, percent } };
+  const passes = affected + sitting.sizeOf(target) <= allowed;
+  return { guard: 'limit_percent', passes, detail: { affected, allowed, eligible, percent } };
 }
 
 function rate(sitting: Sitting): Verdict {

@@ -72,6 +72,41 @@ export function close(
   return decision(matter, outcome, reason, now, detail, changes);
 }
 
+/**
+ * A case that holds nothing of a card (it is pending, or a dry run), of a policy that meanwhile says something else, acts in another
+ * mode, or is gone. There is nothing to give back, and what is in the files now would not be looked at as long as it stands.
+ */
+export function isOutdated(sitting: Sitting, one: Case): boolean {
+  if (one.state !== 'pending' && one.mode !== 'dry_run') return false;
+  return !sitting.book.rules.policies.some(
+    (policy) => policy.name === one.policy && policy.version === one.version && sitting.modeOf(policy) === one.mode,
+  );
+}
+
+/** Ends it, without a cooldown: the present version is to be looked at anew. */
+export function supersede(sitting: Sitting, one: Case): Decision {
+  sitting.stopped(one);
+  const { now } = sitting;
+  const { policy, target, mode, id } = one;
+  const reason = 'policy_gone';
+  const [outcome, state] =
+    one.state === 'pending' ? (['dropped', 'dropped'] as const) : (['released', 'released'] as const);
+  return {
+    outcome,
+    reason,
+    policy,
+    target,
+    mode,
+    case: id,
+    detail: {},
+    changes: [
+      { put: 'case', case: { ...one, state, reason, closedAt: now } },
+      { put: 'claims', case: id, claims: [] },
+      { add: 'history', entry: { at: now, outcome, reason, policy, target, mode, case: id, detail: {} } },
+    ],
+  };
+}
+
 /** Whether all that a releasing case ever claimed is given back, or held for another case. */
 export function isGivenBack(book: Book, one: Case): boolean {
   return one.knobs.every(({ on, knob }) => {

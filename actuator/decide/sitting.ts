@@ -54,6 +54,11 @@ export class Sitting {
     return this.#acting.get(`${policy.name} ${this.modeOf(policy)}`) ?? 0;
   }
 
+  /** GPUs that acting on a target affects. */
+  sizeOf(target: Target): number {
+    return target.kind === 'node' ? Math.max(1, this.eligible) : 1;
+  }
+
   modeOf(policy: Policy): 'dry_run' | 'enforce' {
     return policy.mode === 'enforce' && this.book.options.enforce ? 'enforce' : 'dry_run';
   }
@@ -116,8 +121,7 @@ export class Sitting {
 
   #count(one: Case, by: number): void {
     const key = `${one.policy} ${one.mode}`;
-    const size = one.target.kind === 'node' ? this.facts.cards.size : 1;
-    this.#acting.set(key, (this.#acting.get(key) ?? 0) + by * size);
+    this.#acting.set(key, (this.#acting.get(key) ?? 0) + by * this.sizeOf(one.target));
   }
 }
 

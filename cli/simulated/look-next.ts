@@ -2,7 +2,7 @@ import { basename, relative } from 'node:path';
 import type { Shown } from '../simulated.ts';
 
 /** How this program was called, so that the lines below can be copied: it is on the PATH only where it was installed. */
-export function called(script: string | undefined = process.argv[1], cwd: string = process.cwd()): string {
+export function called(script: string | undefined, cwd: string): string {
   if (script === undefined || basename(script) === 'nightshift') return 'nightshift';
   const near = relative(cwd, script);
   return `node ${near.startsWith('..') ? script : near}`;
@@ -14,7 +14,7 @@ export function lookNext(
   { scenario, watched }: { scenario: string; watched: boolean },
 ): string {
   const { ledger } = actuator;
-  const us = called();
+  const us = called(process.argv[1], process.cwd());
   const soon =
     scenario === 'hot-card'
       ? 'GPU 0 gets hot within half a minute, is limited, and is given back when it is cool. Watch it:'

@@ -20,7 +20,7 @@ const MODE_BY_HAND = 'eco';
 /**
  * Writes the shipped rules into a folder, with `mode: enforce` for heat and for what a person calls. What goes by the hour is
  * left out: the node has its own. Where no Alertmanager will tell alerts, hot-junction has no `on`, and acts on two readings of
- * its own; hot-memory is then left out, because both would hold the same cap at all times.
+ * its own; hot-memory then stays as it is shipped, for two that look by themselves at one cap are one too many.
  */
 export function writeDemoRules(dir: string, alerted: boolean): void {
   const from = PLACES.find((place) => existsSync(join(place, 'thresholds.yaml'))) ?? (PLACES[0] as string);
@@ -44,11 +44,11 @@ export function demoRules(text: string, alerted: boolean): string | undefined {
     if (modes !== undefined) modes.items = modes.items.filter(({ key }) => String(key) === MODE_BY_HAND);
     return document.toString({ lineWidth: 0 });
   }
-  policies.items = policies.items.filter((policy) => isShown(policy, alerted));
+  policies.items = policies.items.filter((policy) => !sourcesOf(policy).includes('schedule'));
   if (policies.items.length === 0) return undefined;
   for (const policy of policies.items) {
     const acting = ACTING[nameOf(policy)];
-    if (acting === undefined) continue;
+    if (acting === undefined || (!alerted && nameOf(policy) === 'hot-memory')) continue;
     policy.set('mode', 'enforce');
     for (const [key, value] of Object.entries(acting)) policy.set(key, value);
     if (!alerted && sourcesOf(policy).includes('alert')) policy.delete('on');
@@ -60,10 +60,6 @@ export function demoRules(text: string, alerted: boolean): string | undefined {
 }
 
 const nameOf = (policy: YAMLMap): string => String(policy.get('name'));
-
-function isShown(policy: YAMLMap, alerted: boolean): boolean {
-  return !sourcesOf(policy).includes('schedule') && (alerted || nameOf(policy) !== 'hot-memory');
-}
 
 function sourcesOf(policy: YAMLMap): string[] {
   const on = policy.get('on') as YAMLSeq<YAMLMap> | undefined;

@@ -27,7 +27,7 @@ policies:
     target: gpu
     do: [{ mode: low }]
     dwell: 0s
-    cooldown: 0s
+    cooldown: 10m
     limits: { gpus: 8, percent: 100 }
   - name: rehearsal
     description: What would be.
@@ -71,7 +71,10 @@ const capFile = (gpu: number): string => {
 };
 const cap = (gpu: number): number => Number(readFileSync(capFile(gpu), 'utf8')) / 1e6;
 
-async function actuator(...more: string[]): Promise<Daemon> {
+const actuator = (...more: string[]): Promise<Daemon> => startActuator('ready', more);
+
+/** `healthy`: it stands, and may never be ready. */
+async function startActuator(state: 'ready' | 'healthy', more: readonly string[] = []): Promise<Daemon> {
   url = `http://127.0.0.1:${await freePort()}`;
   const args = [
     `--path.sysfs=${dir}/sys`,
@@ -83,7 +86,7 @@ async function actuator(...more: string[]): Promise<Daemon> {
     ...more,
   ];
   const running = daemon(['actuator', ...args]);
-  await untilAnswers(`${url}/-/healthy`, running);
+  await untilAnswers(`${url}/-/${state}`, running);
   return running;
 }
 
@@ -247,7 +250,7 @@ describe('with an actuator that runs', () => {
 
   it('one that is frozen says so, and does not claim to have given anything back', async () => {
     writeFileSync(join(dir, 'ledger.db'), 'x'.repeat(8192));
-    await actuator();
+    await startActuator('healthy');
     expect((await nightshift('cases', where)).out).toMatch(/^FROZEN, nothing is begun: LEDGER_BROKEN/);
     const reverted = await nightshift('revert', '--reason=x', where);
     expect(reverted).toMatchObject({ code: 1 });

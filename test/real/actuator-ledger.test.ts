@@ -124,12 +124,24 @@ describe('a disk that is full', () => {
   it('takes no alert, begins nothing, gives back what is held, and goes on where there is room again', async () => {
     const disk = tinyDisk();
     const node = plainNode({ model: 'mi210', cards: 2 });
+    mkdirSync(join(disk, 'rules'));
+    const times = 'dwell: 2s, lease: 5s, cooldown: 1s';
+    writeFileSync(join(disk, 'rules/policy.yaml'), policies(hotJunction({ times })));
     const one = await start(node, disk);
     await held(one, node, 0);
     const ballast = fill(disk);
     const other = { pci: node.pci(1), startsAt: anotherStart() };
     await until('alerts are not taken', async () => (await one.tell(other)).status === 503);
     expect(JSON.parse((await one.tell(other)).body)).toEqual({ reason: 'disk_full' });
+    // A lease that could not be written down is renewed all the same: the card is hot.
+    await sleep(8_000);
+    expect(node.cap(0)).toBe(CAPPED);
+    // A dwell that was called off begins anew.
+    node.heat(40, 0);
+    await sleep(1_000);
+    node.heat(90, 0);
+    await sleep(3_000);
+    expect(node.cap(0)).toBe(CAPPED);
     // Giving back waits for nobody.
     node.heat(40, 0);
     await until('the first card is given back', () => node.cap(0) === FOUND);

@@ -40,6 +40,9 @@ describe('a card that cannot be set just now', () => {
     world.card(0).adjustable = false;
     world.card(0).junction = 85;
     world.pass(1);
+    expect(world.cap(0)).toBe(80);
+    world.card(0).adjustable = true;
+    world.pass(1);
     expect(world.cap(0)).toBe(60);
   });
 });
@@ -95,7 +98,10 @@ describe('an unproven sender', () => {
   it.each([
     ['its own label', '{ "==": [{ var: alert.labels.severity }, page] }'],
     ['nothing at all', 'true'],
-    ['its own label or a reading', '{ or: [{ "==": [{ var: alert.labels.severity }, page] }, { ">=": [{ var: gpu.temperature.junction }, 60] }] }'],
+    [
+      'its own label or a reading',
+      '{ or: [{ "==": [{ var: alert.labels.severity }, page] }, { ">=": [{ var: gpu.temperature.junction }, 60] }] }',
+    ],
   ])('does not become a witness through a condition on %s', (_, when) => {
     const world = new World(policyYaml({ when, until: undefined }));
     const made = world.trigger({ trusted: false, values: { severity: 'page' } });
@@ -105,7 +111,7 @@ describe('an unproven sender', () => {
   it('does not keep a case alive that has no condition of our own', () => {
     const world = new World(policyYaml({ when: undefined, until: undefined, lease: '60s' }));
     world.trigger();
-    for (let i = 0; i < 10; i++) {
+    for (let i = 0; i < 20; i++) {
       world.pass(10);
       world.trigger({ key: 'x@1', trusted: false, phase: i === 0 ? 'open' : 'renew' });
     }
@@ -115,8 +121,11 @@ describe('an unproven sender', () => {
 
 describe('blast radius', () => {
   it('holds for a policy about the whole node', () => {
-    const world = new World(policyYaml({ target: 'node', when: undefined, until: undefined, limits: '{ gpus: 1 }' }), 4);
-    world.trigger({ target: undefined });
+    const world = new World(
+      policyYaml({ target: 'node', when: undefined, until: undefined, limits: '{ gpus: 1 }' }),
+      4,
+    );
+    world.trigger({ target: { kind: 'node' } });
     expect(world.cap(3)).toBeUndefined();
   });
 });
@@ -133,7 +142,9 @@ describe('alerts that lead nowhere', () => {
 describe('blindness', () => {
   it('is of the sensor, not of an alert that has ended', () => {
     const world = new World(
-      policyYaml({ until: '{ and: [{ "==": [{ var: alert.labels.x }, a] }, { "<": [{ var: gpu.temperature.junction }, 55] }] }' }),
+      policyYaml({
+        until: '{ and: [{ "==": [{ var: alert.labels.x }, a] }, { "<": [{ var: gpu.temperature.junction }, 55] }] }',
+      }),
     );
     world.card(0).junction = 70;
     world.trigger({ values: { x: 'a' } });
