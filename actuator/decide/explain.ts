@@ -203,21 +203,28 @@ function toEnd(sitting: Sitting, policy: Policy, one: Case, until: Evaluated | u
   return change;
 }
 
-/** Comparisons of a trace, innermost first, with what they saw. */
+/** Comparisons of a trace that are not true, with what they saw; what only connects them says nothing more. */
 function leaves(trace: readonly TraceEntry[]): string {
   const texts = trace
-    .filter((entry) => entry.result === false || entry.result === 'unknown')
-    .map(({ operator, operands, result }) => {
-      const seen = operands.map((one) =>
-        one.unknown === undefined ? `${one.text}${shown(one)}` : `${one.text} (${one.unknown})`,
-      );
-      return `${seen.join(` ${operator} `)} is ${result}`;
-    });
+    .filter(({ result, pointer }) => result !== true && !trace.some((other) => isInside(other.pointer, pointer)))
+    .map(({ operator, operands, result }) => `${comparison(operator, operands.map(operand))} is ${result}`);
   return texts.join('; ') || 'no part of it was evaluated';
 }
 
-function shown({ text, value }: { text: string; value?: unknown }): string {
-  return value === undefined || String(value) === text ? '' : ` (${String(value)})`;
+function isInside(pointer: string, outer: string): boolean {
+  return pointer !== outer && pointer.startsWith(`${outer}/`);
+}
+
+function comparison(operator: string, [first = '', ...others]: string[]): string {
+  if (operator === 'in') return `${first} in ${others.join(', ')}`;
+  return others.length === 0 ? `${operator} ${first}` : `${first} ${operator} ${others.join(` ${operator} `)}`;
+}
+
+/** As written, and what it was; a constant only as what it was. */
+function operand({ text, value, unknown }: TraceEntry['operands'][number]): string {
+  if (unknown !== undefined) return `${text} (${unknown})`;
+  if (value === undefined || value === null || /^["\d]/.test(text)) return value === undefined ? text : String(value);
+  return `${text} (${String(value)})`;
 }
 
 function told(detail: Record<string, unknown>): string {
