@@ -178,6 +178,14 @@ function reclaimed(
 /** Part of a lease that has to pass before a heartbeat is worth a commit. */
 const WORTH = 0.1;
 
+/** Most triggers that a case remembers: an alert that flaps for days has a new episode each time. */
+const MOST_TRIGGERS = 64;
+
+/** The first, which began it, and the newest. */
+function withNewest([first, ...rest]: readonly string[], key: string): string[] {
+  return [...(first === undefined ? [] : [first]), ...rest.slice(2 - MOST_TRIGGERS), key];
+}
+
 /** A heartbeat: the lease is whole again. Not in the history: it would hold little else. */
 export function renewed(
   sitting: Sitting,
@@ -190,7 +198,7 @@ export function renewed(
   const deadline = Math.max(one.deadline, now + policy.leaseMs);
   const news = trigger !== undefined && !one.triggers.includes(trigger.key);
   if (!news && deadline - one.deadline < policy.leaseMs * WORTH) return undefined;
-  const next: Case = { ...one, deadline, triggers: news ? [...one.triggers, trigger.key] : one.triggers };
+  const next: Case = { ...one, deadline, triggers: news ? withNewest(one.triggers, trigger.key) : one.triggers };
   const { target, mode } = one;
   const changes: Change[] = [{ put: 'case', case: next }];
   return { outcome: 'renewed', reason, policy: policy.name, target, mode, case: one.id, detail: {}, changes };

@@ -77,6 +77,7 @@ async function revertLocked(work: OfflineWork): Promise<OfflineReport> {
     const ends = { ...work, now };
     let untold = opened.untold;
     const commit = (changes: readonly Change[]): void => {
+      if (changes.length === 0) return;
       if (ledger === undefined) throw new Error(untold);
       try {
         ledger.commit(changes);
@@ -86,11 +87,22 @@ async function revertLocked(work: OfflineWork): Promise<OfflineReport> {
         throw error;
       }
     };
+    let unsaved: readonly Change[] = [];
+    /** The cards do not wait for the ledger: what it does not take now goes with what it is told next. */
+    const tell = (changes: readonly Change[]): void => {
+      unsaved = [...unsaved, ...changes];
+      try {
+        commit(unsaved);
+        unsaved = [];
+      } catch {
+        // `untold` has it.
+      }
+    };
     // First of all: whoever starts after a crash in the middle of this goes on giving back.
-    attempt(() => commit(beginsToLetGo(rows, ends)));
+    tell(beginsToLetGo(rows, ends));
     const { results, numbers } = await onCards(rows, work, commit);
     const { changes, ended, waiting } = endsOf(rows, results, ends);
-    attempt(() => commit(changes));
+    tell(changes);
     const { lost } = opened;
     return {
       ledger: work.ledger,
@@ -100,15 +112,6 @@ async function revertLocked(work: OfflineWork): Promise<OfflineReport> {
     };
   } finally {
     opened.ledger?.close();
-  }
-}
-
-/** What could not be committed is told at the end; the cards do not wait for it. */
-function attempt(work: () => void): void {
-  try {
-    work();
-  } catch {
-    // `untold` has it.
   }
 }
 
@@ -166,7 +169,8 @@ function salvaged(file: string, error: NightshiftError, onlyExpired: boolean): O
   return { rows: { knobs, cases: [], claims: [] }, untold: error.message, lost: { damaged, complete } };
 }
 
-const LOOK_MS = 5_000;
+/** Nobody waits for anything else here: a busy machine has its time. */
+const LOOK_MS = 10_000;
 
 async function onCards(
   rows: OfflineRows,
@@ -177,7 +181,7 @@ async function onCards(
   const pool = new LanePool({ clock, itemDeadline: laneDeadlineMs, writable: true });
   const skip = (name: string): boolean => cadenceOf(name) === 'costly';
   const node = new AmdNode({ paths, pool, clock, log, skip });
-  const port = new CardKnobs({ node, pool, clock });
+  const port = new CardKnobs({ node, pool, clock, deadlineMs: LOOK_MS });
   try {
     await node.start();
     await node.collect(LOOK_MS);

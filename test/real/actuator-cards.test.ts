@@ -32,8 +32,12 @@ interface Bench extends RunningActuator {
   node: HotNode;
 }
 
-async function bench(options: NodeOptions = ONE, given: Partial<RunOptions> = {}): Promise<Bench> {
-  const node = await hotNode(options);
+async function bench(
+  options: NodeOptions = ONE,
+  given: Partial<RunOptions> = {},
+  through: readonly string[] | 'all' = [],
+): Promise<Bench> {
+  const node = await hotNode(options, through);
   const running = await runActuator(node.tree, { rules: rulesOf(policies(hotJunction())), ...given });
   await until('knobs are known', () => running.actuator.node.cards.length === node.one.node.gpus.length);
   return { ...running, node };
@@ -233,7 +237,7 @@ describe("somebody else's value", () => {
 
 describe('a card that goes', () => {
   it('is not written to; when it comes back as it was, or anew, it is limited again, and given back', async () => {
-    const b = await bench(TWO);
+    const b = await bench(TWO, {}, 'all');
     await held(b);
     const gone = pathsOfGpu(b.node.one.node, 0);
     await b.node.one.relay.fault(gone, { vanish: true });
@@ -259,7 +263,7 @@ describe('a card that goes', () => {
 
 describe('a card that is reset', () => {
   const reset = (b: Bench) =>
-    runSteps([{ read: join(b.node.tree, `sys/kernel/debug/dri/${b.node.gpu().card}/amdgpu_gpu_recover`) }]);
+    runSteps([{ read: join(b.node.one.mount, `sys/kernel/debug/dri/${b.node.gpu().card}/amdgpu_gpu_recover`) }]);
 
   it('loses its limits, and gets them again', async () => {
     const b = await bench(ONE, {
@@ -301,13 +305,17 @@ describe('a card that is reset', () => {
 });
 
 describe('a sensor that goes blind', () => {
+  const SENSORS = ['gpu_metrics', 'temp2_input'];
   const blind = async (b: Bench): Promise<void> => {
-    await b.node.one.relay.fault(['sys/**/gpu_metrics', 'sys/**/temp2_input'], { errno: 'EIO', on: 'read' });
+    await b.node.one.relay.fault(
+      SENSORS.map((name) => `sys/**/${name}`),
+      { errno: 'EIO', on: 'read' },
+    );
   };
 
   it('leaves the limit for 10 s, then takes it to the floor, where it stays beyond its lease; seeing again undoes it', async () => {
     const rules = rulesOf(policies(hotJunction({ times: 'dwell: 1s, lease: 12s, cooldown: 1s' })));
-    const b = await bench(ONE, { rules });
+    const b = await bench(ONE, { rules }, SENSORS);
     await held(b);
     await blind(b);
     const floor = b.actuator.node.cards.length && 300;
@@ -325,7 +333,7 @@ describe('a sensor that goes blind', () => {
   });
 
   it('before anything was done does nothing', async () => {
-    const b = await bench();
+    const b = await bench(ONE, {}, SENSORS);
     await blind(b);
     await until(
       'it is blind',

@@ -4,15 +4,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { CRASH_POINTS } from '../../actuator/app.ts';
 import { type Ledger, openLedger } from '../../actuator/ledger/ledger.ts';
 import type { HistoryLine } from '../../actuator/ledger/look.ts';
-import { revertOffline } from '../../actuator/settings/offline.ts';
-import { CardKnobs } from '../../amdgpu/knobs/device.ts';
-import { LanePool } from '../../amdgpu/lanes/pool.ts';
-import { AmdNode } from '../../amdgpu/node.ts';
-import { systemClock } from '../../base/clock.ts';
-import { createLog } from '../../base/log.ts';
 import { type AlertAbout, alertOf, anotherStart, hotJunction, policies, scratchFolder } from '../support/actuator.ts';
 import { type CrashOptions, tellOver, Victim } from '../support/crash.ts';
+import { NIGHTSHIFT } from '../support/daemon.ts';
 import { type HotNode, hotNode, plainNode } from '../support/hot-node.ts';
+import { runProgram } from '../support/relay.ts';
 import { until as untilWithin } from '../support/until.ts';
 
 /** An actuator that is killed at any moment: what it acknowledged is done, what it set is given back, nothing is done twice. */
@@ -110,33 +106,12 @@ describe('killed at a named point', () => {
     await next.kill();
   }
 
-  /** With no further process: by what the ledger says, from outside. */
-  async function revert(node: HotNode, options: CrashOptions): Promise<void> {
-    const paths = { sysfs: join(node.tree, 'sys'), procfs: join(node.tree, 'proc') };
-    const pool = new LanePool({ clock: systemClock, itemDeadline: 4_000, writable: true });
-    const cards = new AmdNode({
-      paths,
-      pool,
-      clock: systemClock,
-      log: createLog({ destination: { write: () => {} } }),
-    });
-    try {
-      await cards.start();
-      await cards.collect(8_000);
-      const port = new CardKnobs({ node: cards, pool, clock: systemClock, deadlineMs: 8_000 });
-      await port.look();
-      const ledger = openLedger(options.ledger, { now: () => Date.now(), waitMs: 10_000 });
-      const { knobs, cases, claims } = ledger.load();
-      const rows = { knobs: [...knobs.values()], cases: [...cases.values()], claims: [...claims.values()].flat() };
-      const commit = ledger.commit.bind(ledger);
-      const results = await revertOffline(rows, port, { now: () => Date.now(), onlyExpired: false, commit });
-      expect(results.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'given_back')).toEqual([]);
-      expect(ledger.load().knobs.size).toBe(0);
-      ledger.close();
-    } finally {
-      cards.close();
-      pool.close();
-    }
+  /** With no further actuator: by what the ledger says. */
+  async function revert(node: HotNode, { ledger }: CrashOptions): Promise<void> {
+    const paths = [`--path.sysfs=${node.tree}/sys`, `--path.procfs=${node.tree}/proc`, '--lane.deadline=20s'];
+    const args = [NIGHTSHIFT, 'revert', '--offline', `--ledger=${ledger}`, ...paths];
+    const { status, stdout, stderr } = await runProgram(process.execPath, args);
+    expect({ status, stdout, stderr }).toMatchObject({ status: 0 });
   }
 
   it('goes on from there, does nothing twice, and gives back what it found; so does a revert without it', async () => {
@@ -162,6 +137,7 @@ describe('killed at a named point', () => {
         // What is decided and not yet begun leaves nothing to revert that the points of the knobs do not.
         if (way === 'revert' && !/intent|write|result/.test(point)) continue;
         const name = `${point}-${nth}-${way}`;
+        process.stderr.write(`DBG ${(performance.now() / 1000).toFixed(1)} ${name}\n`);
         const options = optionsOf(name);
         const about = { pci: node.pci(), startsAt: anotherStart() };
         const victim = new Victim({ ...options, crash: [point, nth] });

@@ -1,4 +1,16 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  ftruncateSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 import { devicePath, hwmonPath } from '../../sim/files/paths.ts';
@@ -24,21 +36,46 @@ function setJunction(dir: string, node: NodeDescription, gpu: Gpu, celsius: numb
   for (const path of [`${devicePath(gpu)}/gpu_metrics`, `${hwmonPath(gpu)}/temp2_input`]) {
     const entry = files.get(path);
     if (entry === undefined || 'link' in entry) throw new Error(`${path} is not written`);
-    writeFileSync(join(dir, path), entry.content);
+    replace(join(dir, path), entry.content);
+  }
+}
+
+/** Without a moment in which a reader finds it empty. */
+function replace(path: string, content: string | Uint8Array): void {
+  const bytes = Buffer.from(content);
+  const fd = openSync(path, 'r+');
+  try {
+    writeSync(fd, bytes, 0, bytes.length, 0);
+    ftruncateSync(fd, bytes.length);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** What a driver must stand behind: all other files are as good in a plain folder, and a hundred times faster there. */
+const CONTROLS = ['power1_cap', 'pp_od_clk_voltage', 'power_dpm_force_performance_level'];
+
+/** Makes `view` look as the node in `dir`, each file being that of the folder, or of the mount where its name is among these. */
+function showThrough(view: string, dir: string, mount: string, names: readonly string[]): void {
+  mkdirSync(view);
+  for (const name of readdirSync(dir)) {
+    const [from, to] = [join(dir, name), join(view, name)];
+    const status = lstatSync(from);
+    if (status.isSymbolicLink()) symlinkSync(readlinkSync(from), to);
+    else if (status.isDirectory()) showThrough(to, from, join(mount, name), names);
+    else symlinkSync(names.includes(name) ? join(mount, name) : from, to);
   }
 }
 
 /** A node whose physics stand still, hot or cool as the test says, with the driver's rules behind a real mount. */
 export class HotNode {
   readonly one: Mounted;
-
-  constructor(one: Mounted) {
-    this.one = one;
-  }
-
   /** What an actuator is shown. */
-  get tree(): string {
-    return this.one.mount;
+  readonly tree: string;
+
+  constructor(one: Mounted, tree: string) {
+    this.one = one;
+    this.tree = tree;
   }
 
   gpu(index = 0): Gpu {
@@ -76,7 +113,7 @@ export class HotNode {
   /** What a card that comes back has lost: its cap is the one it was made with, W. */
   loseCap(watts: number, index = 0): void {
     this.gpu(index).settings.cap = watts;
-    writeFileSync(join(this.one.dir, this.path('hwmon/power1_cap', index)), `${watts * 1e6}\n`);
+    replace(join(this.one.dir, this.path('hwmon/power1_cap', index)), `${watts * 1e6}\n`);
   }
 
   /** Somebody else writes. */
@@ -90,13 +127,20 @@ export class HotNode {
   }
 }
 
-/** Hot from the start. */
-export async function hotNode(options: NodeOptions, prepare?: (dir: string) => void): Promise<HotNode> {
+/**
+ * Hot from the start. Files with these names, beside those that can be set, go through the mount, and so can be made to fail;
+ * `all`: every file does, as on a card that goes.
+ */
+export async function hotNode(options: NodeOptions, through: readonly string[] | 'all' = []): Promise<HotNode> {
   const unavailable = faultsUnavailable();
   skipUnless(unavailable === undefined, `no FUSE: ${unavailable}`);
-  const one = await mountNode(options, prepare);
+  const one = await mountNode(options);
   onTestFinished(one.close);
-  const node = new HotNode(one);
+  const view = folderInMemory('nightshift-view-');
+  onTestFinished(() => rmSync(view, { recursive: true, force: true }));
+  const tree = through === 'all' ? one.mount : join(view, 'node');
+  if (through !== 'all') showThrough(tree, one.dir, one.mount, [...CONTROLS, ...through]);
+  const node = new HotNode(one, tree);
   for (const { index } of one.node.gpus) node.heat(90, index);
   return node;
 }

@@ -119,6 +119,16 @@ describe('an unproven sender', () => {
   });
 });
 
+describe('an alert that flaps', () => {
+  it('leaves the case the first and the newest of its episodes', () => {
+    const world = new World(policyYaml({ cooldown: '0s' }));
+    world.card(0).junction = 70;
+    for (let i = 0; i < 200; i++) world.trigger({ key: `f@${i}` });
+    const triggers = [...world.book.cases.values()][0]?.triggers ?? [];
+    expect([triggers.length, triggers[0], triggers.at(-1)]).toEqual([64, 'f@0', 'f@199']);
+  });
+});
+
 describe('blast radius', () => {
   it('holds for a policy about the whole node', () => {
     const world = new World(
