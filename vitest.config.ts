@@ -8,6 +8,8 @@ export default defineConfig({
       {
         test: {
           name: 'fast',
+          // The scenarios and properties reckon for seconds, and a machine may be busy.
+          testTimeout: 30_000,
           include: ['test/**/*.test.ts'],
           exclude: ['test/real/**', 'dist/**', 'node_modules/**'],
         },

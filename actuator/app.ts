@@ -85,6 +85,8 @@ export interface Actuator {
   stop(): Promise<void>;
   /** Brings new rules in force; open cases keep theirs. */
   reload(rules: RuleSet): void;
+  /** Nobody else writes on this host any more: from here on this process acts. */
+  becomeWriter(): void;
   /** The files were not good: what was in force stays. */
   reloadFailed(): void;
   /** Makes triggers durable, and has them decided. */
@@ -105,7 +107,8 @@ const MOST_KEPT = 200_000;
 
 /** Process 2: acts on what the rules say, and can undo all of it. */
 export function createActuator(options: ActuatorOptions): Actuator {
-  const { log, paths, ledger, observing = false, crashPoint } = options;
+  const { log, paths, ledger, crashPoint } = options;
+  let observing = options.observing ?? false;
   const clock = steadyClock(options.clock);
   const now = (): number => clock.now();
   const wall = (): number => options.clock.now();
@@ -377,6 +380,13 @@ export function createActuator(options: ActuatorOptions): Actuator {
       metrics.reloaded(true, wall());
       if (state !== 'ready') return;
       lookAtWindows();
+      tick();
+    },
+    becomeWriter() {
+      if (!observing) return;
+      observing = false;
+      book.options.enforce = options.enforce;
+      log.info('the host is ours now: acting');
       tick();
     },
     reloadFailed: () => metrics.reloaded(false, wall()),

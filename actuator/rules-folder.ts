@@ -4,7 +4,7 @@ import { configurationError, environmentError, errnoOf } from '../base/errors.ts
 import type { RuleFile } from '../rules/language/sheet.ts';
 
 /** A larger file is refused by its size when it is loaded; there is no need to read gigabytes for that. */
-const MAX_BYTES = 1_048_577;
+const MAX_BYTES = 262_145;
 /** More files than anybody has rules: a wrong folder was named. */
 const MAX_FILES = 5_000;
 

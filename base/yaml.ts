@@ -3,6 +3,9 @@ import { z } from 'zod';
 import { closest } from './closest.ts';
 import type { Place, Problem } from './errors.ts';
 
+/** Nobody mends more at a time, and each has to be looked up in the text. */
+const MOST_PROBLEMS = 100;
+
 export type Path = readonly PropertyKey[];
 
 /** A YAML text with the place of everything in it. `value` is only meaningful where `problems` is empty. */
@@ -18,12 +21,12 @@ export interface YamlText {
 /** Reads one YAML document. Duplicate keys, unknown tags and a second document are problems like any syntax error. */
 export function readYaml(text: string, file: string): YamlText {
   const counter = new LineCounter();
-  const doc = parseDocument(text, { lineCounter: counter, prettyErrors: false });
+  const doc = parseDocument(text, { lineCounter: counter, prettyErrors: false, logLevel: 'error' });
   const place = (offset: number): Place => {
     const { line, col } = counter.linePos(offset);
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
-  const problems: Problem[] = [...doc.errors, ...doc.warnings].map((error) => ({
+  const problems: Problem[] = [...doc.errors, ...doc.warnings].slice(0, MOST_PROBLEMS).map((error) => ({
     message: error.message,
     at: place(error.pos[0]),
   }));
@@ -85,7 +88,9 @@ export function checkShape<T>(
   const result = schema.safeParse(value, { reportInput: true });
   if (result.success) return { value: result.data, problems: [] };
   return {
-    problems: result.error.issues.flatMap((issue) => toProblems(yaml, [...path, ...issue.path], issue, schema)),
+    problems: result.error.issues
+      .slice(0, MOST_PROBLEMS)
+      .flatMap((issue) => toProblems(yaml, [...path, ...issue.path], issue, schema)),
   };
 }
 
@@ -93,7 +98,7 @@ function toProblems(yaml: YamlText, path: Path, issue: z.core.$ZodIssue, schema:
   const name = path.map(String).join('.');
   if (issue.code === 'unrecognized_keys') {
     const known = knownKeys(schema, issue.path);
-    return issue.keys.map((key) => {
+    return issue.keys.slice(0, MOST_PROBLEMS).map((key) => {
       const meant = closest(key, known);
       const hint = meant ? `did you mean "${meant}"?` : `known here: ${known.join(', ')}`;
       return { message: `unknown key "${name ? `${name}.` : ''}${key}", ${hint}`, at: yaml.atKey([...path, key]) };

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
 import { createActuator } from '../actuator/app.ts';
-import { hostLockHolder, takeHostLock } from '../actuator/host-lock.ts';
+import { type Holder, type HostLock, hostLockHolder, takeHostLock } from '../actuator/host-lock.ts';
 import { canonicalPci } from '../actuator/intake/pci.ts';
 import { type Ledger, openLedger } from '../actuator/ledger/ledger.ts';
 import { FollowedRules } from '../actuator/rules-follow.ts';
@@ -10,6 +10,7 @@ import { type Daemon, runUntilSignal } from '../base/app.ts';
 import { followBearerTokens, openBearerTokens, requireAuthBeyondHost } from '../base/bearer.ts';
 import { systemClock } from '../base/clock.ts';
 import { configurationError, describe, NightshiftError } from '../base/errors.ts';
+import { keepHeapSmall } from '../base/heap.ts';
 import { createWebServer } from '../base/http.ts';
 import { parseListenAddress } from '../base/listen.ts';
 import { createLog, type Log } from '../base/log.ts';
@@ -39,8 +40,9 @@ export async function startActuator(given: ActuatorFlags, log: Log, daemon: Daem
   const ledgerFile = resolve(given.ledger);
   const { ledger, frozenBecause } = openOrFreeze(ledgerFile, log);
   life.add('ledger', () => ledger?.close());
-  const lock = await writerLock(paths.sysfs, ledgerFile, log);
-  if (lock !== undefined) life.add('host lock', () => lock.release());
+  const self = { pid: process.pid, ledger: ledgerFile };
+  let lock = await writerLock(paths.sysfs, self, log);
+  life.add('host lock', () => lock?.release());
   const actuator = createActuator({
     paths,
     clock: systemClock,
@@ -79,6 +81,15 @@ export async function startActuator(given: ActuatorFlags, log: Log, daemon: Daem
     life.add('bearer tokens', () => following.stop());
   }
   await actuator.start();
+  if (lock === undefined) {
+    const waiting = systemClock.every(LOCK_MS, async () => {
+      lock ??= await takeHostLock(paths.sysfs, self).catch(() => undefined);
+      if (lock === undefined) return;
+      waiting.stop();
+      actuator.becomeWriter();
+    });
+    life.add('waiting for the host', () => waiting.stop());
+  }
   const followed = rules.follow(
     (next) => actuator.reload(next),
     () => actuator.reloadFailed(),
@@ -119,6 +130,7 @@ export interface Running {
 }
 
 export async function runActuator(given: ActuatorFlags): Promise<void> {
+  keepHeapSmall();
   const log = createLog({ level: given['log.level'], format: given['log.format'] });
   let running: Running | undefined;
   await runUntilSignal({
@@ -148,10 +160,13 @@ function openOrFreeze(file: string, log: Log): { ledger: Ledger | undefined; fro
 
 const FREEZING = new Set(['LEDGER_BROKEN', 'LEDGER_NEWER']);
 
+/** How often an observer looks whether the other one has gone. */
+const LOCK_MS = 5_000;
+
 /** Undefined where another process acts on these cards: this one then observes. */
-async function writerLock(sysfs: string, ledger: string, log: Log): Promise<{ release(): Promise<void> } | undefined> {
+async function writerLock(sysfs: string, self: Holder, log: Log): Promise<HostLock | undefined> {
   try {
-    return await takeHostLock(sysfs, { pid: process.pid, ledger });
+    return await takeHostLock(sysfs, self);
   } catch (error) {
     if (!(error instanceof NightshiftError) || error.code !== 'HOST_LOCK_HELD') throw error;
     const holder = await hostLockHolder(sysfs);

@@ -27,7 +27,7 @@ function whilePending(
 ): Decision | undefined {
   const { now } = sitting;
   if (policy.on.length > 0 && triggers.length === 0) return close(sitting, policy, one, 'dropped', 'trigger_closed');
-  const truth = policy.when?.evaluate(sitting.scope(one.target, triggers.at(-1))) ?? true;
+  const truth = policy.when?.evaluate(sitting.scopeFor(policy, one.target, triggers)) ?? true;
   if (truth === false) return close(sitting, policy, one, 'dropped', 'condition_false');
   if (truth === 'unknown') {
     // Without a break, says `for`; and a reading that is not there is one.
@@ -50,7 +50,7 @@ function whilePending(
   if (now - one.holdsFrom < policy.forMs) return undefined;
   if (policy.on.length === 0 && one.stamp === stampOf(sitting, one.target)) return undefined;
   // Who proved to have sent the first trigger may have gone since.
-  if (isUnproven(policy, triggers, () => sitting.scope(one.target, triggers.at(-1)))) {
+  if (isUnproven(policy, triggers, () => sitting.scopeFor(policy, one.target, triggers))) {
     return suppressed(sitting, policy, one.target, { reason: 'untrusted', detail: {} }, triggers.at(-1)?.key);
   }
   return tryToAct(sitting, policy, { ...one, deadline: Math.max(one.deadline, now + policy.leaseMs) }, truth);
@@ -70,7 +70,7 @@ function whileActing(
   }
   // Evaluated once: whether it may end, whether it still holds and whether anything is seen at all follow from the one truth.
   const condition = policy.until ?? policy.when;
-  const scope = sitting.scope(one.target, triggers.at(-1));
+  const scope = sitting.scopeFor(policy, one.target, triggers);
   const seen = condition?.evaluate(scope);
   // Also while its alert still fires: that came from a sensor of a while ago.
   if (policy.thermal && seen === 'unknown' && condition !== undefined && isBlind(condition, scope)) {

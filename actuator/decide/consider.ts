@@ -76,7 +76,7 @@ export function refusalOf(
 ): Refusal | undefined {
   if (policy.mode === 'off') return { reason: 'policy_off', detail: {} };
   if (target.kind === 'workload') return { reason: 'workload_unknown', detail: {} };
-  const scope = (): Scope => sitting.scope(target, triggers.at(-1));
+  const scope = (): Scope => sitting.scopeFor(policy, target, triggers);
   if (policy.when === undefined && isUnproven(policy, triggers, scope)) return { reason: 'untrusted', detail: {} };
   if (target.kind === 'gpu') {
     const card = sitting.facts.cards.get(target.pci);

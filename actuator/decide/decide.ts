@@ -72,7 +72,9 @@ function onTriggers(sitting: Sitting, triggers: readonly Trigger[]): Decision[] 
 function onNews(sitting: Sitting, policy: Policy, { target, triggers }: Look, trigger: Trigger): Decision[] {
   const one = openCase(sitting, policy, target);
   if (one === undefined) {
-    const made = trigger.phase === 'close' ? undefined : consider(sitting, policy, target, triggers);
+    // Begun and ended in one breath, there is nothing left to act upon.
+    const over = trigger.phase === 'close' || triggers.length === 0;
+    const made = over ? undefined : consider(sitting, policy, target, triggers);
     return made === undefined ? [] : [made];
   }
   const own = policyOf(sitting.book, one);

@@ -3,7 +3,7 @@ import type { Case } from '../../model/case.ts';
 import type { Claim, Knob } from '../../model/claim.ts';
 import { knobKey } from '../../model/claim.ts';
 import type { Facts } from '../../model/facts.ts';
-import type { Condition, Policy, TraceEntry, Truth } from '../../model/policy.ts';
+import type { Condition, Policy, Scope, TraceEntry, Truth } from '../../model/policy.ts';
 import { type Target, targetKey } from '../../model/target.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { claimsFor, newCase, setsKnobs } from './act.ts';
@@ -84,8 +84,9 @@ function explainOne(sitting: Sitting, policy: Policy, target: Target, triggers: 
   const { book } = sitting;
   const one = book.caseOf.get(policy.name)?.get(targetKey(target));
   const claims = one === undefined ? [] : (book.claims.get(one.id) ?? []);
-  const when = evaluated(sitting, policy.when, target, triggers);
-  const until = evaluated(sitting, policy.until, target, triggers);
+  const scope = sitting.scopeFor(policy, target, triggers);
+  const when = evaluated(policy.when, scope);
+  const until = evaluated(policy.until, scope);
   const imagined = one ?? { ...newCase(sitting, policy, target, []), ...firstRungs(policy, sitting.scope(target)) };
   const would = claimsFor(sitting, policy, imagined);
   const guards = verdicts(sitting, policy, target);
@@ -121,16 +122,10 @@ function explainOne(sitting: Sitting, policy: Policy, target: Target, triggers: 
   };
 }
 
-function evaluated(
-  sitting: Sitting,
-  condition: Condition | undefined,
-  target: Target,
-  triggers: readonly OpenTrigger[],
-): Evaluated | undefined {
+function evaluated(condition: Condition | undefined, scope: Scope): Evaluated | undefined {
   if (condition === undefined) return undefined;
   const trace: TraceEntry[] = [];
-  const result = condition.evaluate(sitting.scope(target, triggers.at(-1)), trace);
-  return { result, trace };
+  return { result: condition.evaluate(scope, trace), trace };
 }
 
 type Would = ReturnType<typeof claimsFor>;

@@ -20,7 +20,9 @@ export class Sitting {
   readonly #keys = new Map<string, string>();
   readonly #aims = new Map<OpenTrigger, Aim>();
   readonly #acting = new Map<string, number>();
-  #recentActs: number;
+  #recentActs = 0;
+  /** Nothing acts here: then rehearsals are counted among themselves. */
+  #rehearsing = false;
   #eligible: number | undefined;
 
   constructor(book: Book, facts: Facts) {
@@ -28,7 +30,13 @@ export class Sitting {
     this.facts = facts;
     for (const one of book.cases.values()) if (isActing(one)) this.#count(one, 1);
     const from = facts.at - book.options.rate.perMs;
-    this.#recentActs = book.acts.reduce((sum, act) => sum + (act.at > from ? 1 : 0), 0);
+    // What only was rehearsed does not keep others from acting.
+    const enforced = new Set(
+      book.rules.policies.filter((one) => this.modeOf(one) === 'enforce').map(({ name }) => name),
+    );
+    this.#rehearsing = enforced.size === 0;
+    for (const { at, policy } of book.acts)
+      if (at > from && (this.#rehearsing || enforced.has(policy))) this.#recentActs += 1;
   }
 
   get now(): number {
@@ -40,11 +48,20 @@ export class Sitting {
     return this.#recentActs;
   }
 
-  /** Cards that a policy could be about now. */
+  /**
+   * Cards that a policy could be about now, and those that one is about already: of what is affected nothing may be missing here, or a
+   * card that hangs while it is held would keep a healthy one from being throttled.
+   */
   get eligible(): number {
     if (this.#eligible === undefined) {
+      const held = new Set<string>();
+      for (const { state, target } of this.book.cases.values()) {
+        if (isActing({ state }) && target.kind === 'gpu') held.add(target.pci);
+      }
       this.#eligible = 0;
-      for (const card of this.facts.cards.values()) if (card.health === 'ok' && !card.protected) this.#eligible += 1;
+      for (const [pci, card] of this.facts.cards) {
+        if ((card.health === 'ok' || held.has(pci)) && !card.protected) this.#eligible += 1;
+      }
     }
     return this.#eligible;
   }
@@ -65,7 +82,7 @@ export class Sitting {
 
   /** A case began to act in this sitting. */
   acted(one: Case): void {
-    this.#recentActs += 1;
+    if (one.mode === 'enforce' || this.#rehearsing) this.#recentActs += 1;
     this.#count(one, 1);
   }
 
@@ -94,6 +111,11 @@ export class Sitting {
       this.#aims.set(trigger, aim);
     }
     return aim;
+  }
+
+  /** Variables for the conditions of this policy; those that name nothing of a trigger share one scope a target. */
+  scopeFor(policy: Policy, target: Target, triggers: readonly OpenTrigger[]): Scope {
+    return this.scope(target, asksTrigger(policy) ? triggers.at(-1) : undefined);
   }
 
   /** Variables as they are for this target; those of a trigger only with one, and then never shared. */
@@ -125,6 +147,19 @@ export class Sitting {
   }
 }
 
-function isActing(one: Case): boolean {
-  return one.state === 'applying' || one.state === 'active';
+/** By policy, which never changes once it is loaded. */
+const asking = new WeakMap<Policy, boolean>();
+
+function asksTrigger(policy: Policy): boolean {
+  let asks = asking.get(policy);
+  if (asks === undefined) {
+    const named = [...(policy.when?.variables ?? []), ...(policy.until?.variables ?? [])];
+    asks = named.some((path) => /^(?:alert|signal|partition)\./.test(path));
+    asking.set(policy, asks);
+  }
+  return asks;
+}
+
+function isActing({ state }: Pick<Case, 'state'>): boolean {
+  return state === 'applying' || state === 'active';
 }

@@ -89,6 +89,8 @@ function knobsOf({ powerCap, clockMax, memClockMax }: Wish): { knob: KnobName; w
 function numberOf(wish: number | PowerWish, facts: KnobFacts): number | undefined {
   if (typeof wish === 'number') return wish;
   if ('watts' in wish) return Math.floor(wish.watts);
+  // Drivers before 5.15 do not tell the default; what the driver allows at most is what those parts come with.
+  const whole = facts.default ?? facts.max;
   // 0.29 of 100 W is 29 W, also where the product is a hair below.
-  return facts.default === undefined ? undefined : Math.floor(wish.share * facts.default + 1e-6);
+  return whole === undefined ? undefined : Math.floor(wish.share * whole + 1e-6);
 }

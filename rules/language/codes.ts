@@ -9,7 +9,7 @@ export interface CodeMeaning {
 
 /** Everything that can be wrong with rule files beside their conditions, by stable code. */
 export const RULE_CODES = {
-  RULE_FILE_TOO_LARGE: { severity: 'error', meaning: 'A file is larger than 1 MiB.' },
+  RULE_FILE_TOO_LARGE: { severity: 'error', meaning: 'A file is larger than 256 KiB.' },
   RULE_FILE_KIND: {
     severity: 'error',
     meaning: 'A file has none, or more than one, of the keys `policies`, `windows`, `modes`, `thresholds`, `tests`.',

@@ -13,15 +13,22 @@ export function noMentions(): Mentions {
 }
 
 /** Adds what `source` names. Takes anything, also what is no condition. */
-export function collectMentions(source: unknown, into: Mentions = noMentions()): Mentions {
-  if (Array.isArray(source)) for (const item of source) collectMentions(item, into);
+export function collectMentions(
+  source: unknown,
+  into: Mentions = noMentions(),
+  seen: Set<unknown> = new Set(),
+): Mentions {
+  // An alias can make a block part of itself, and many small blocks of one large one.
+  if (seen.has(source)) return into;
+  if (typeof source === 'object' && source !== null) seen.add(source);
+  if (Array.isArray(source)) for (const item of source) collectMentions(item, into, seen);
   else if (isBlock(source)) {
     for (const [operator, operands] of Object.entries(source)) {
       const first = Array.isArray(operands) ? operands[0] : operands;
       if (operator === 'var' || operator === 'known' || operator === 'age') mention(first, into);
       else if (typeof first === 'string' && operator === 'in_window') into.windows.add(first);
       else if (typeof first === 'string' && operator === 'condition') into.conditions.add(first);
-      collectMentions(operands, into);
+      collectMentions(operands, into, seen);
     }
   }
   return into;

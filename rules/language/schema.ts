@@ -146,7 +146,7 @@ const common = {
       return z.NEVER;
     })
     .meta({
-      description: 'How long the release condition must hold; manual: only a person releases.',
+      description: 'How long the release condition must hold; manual: a person releases it, or the end of its lease.',
       examples: ['60s', 'manual'],
     })
     .optional(),

@@ -22,7 +22,7 @@ export interface RuleProblem {
 }
 
 /** Larger than any file that people write; what is larger is a mistake or an attack. */
-const MAX_BYTES = 1_048_576;
+const MAX_BYTES = 262_144;
 /** A file that is no YAML at all makes an error a character. */
 const MAX_YAML_PROBLEMS = 20;
 /** In a longer line the caret would be lost. */
@@ -41,7 +41,7 @@ export class Sheet {
     this.file = file;
     this.#lines = text.split(/\r\n|\r|\n/);
     if (Buffer.byteLength(text) > MAX_BYTES) {
-      this.#put('RULE_FILE_TOO_LARGE', 1, 1, 'the file is larger than 1 MiB', 'Split it.');
+      this.#put('RULE_FILE_TOO_LARGE', 1, 1, 'the file is larger than 256 KiB', 'Split it.');
       return;
     }
     const directive = this.#lines.findIndex((line) => line.startsWith('%'));

@@ -2,7 +2,6 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, vi } from 'vitest';
 import type { HistoryLine } from '../../actuator/ledger/look.ts';
-import { pathsOfGpu } from '../../sim/driver/unplug.ts';
 import type { NodeOptions } from '../../sim/tree.ts';
 import {
   anotherStart,
@@ -35,7 +34,7 @@ interface Bench extends RunningActuator {
 async function bench(
   options: NodeOptions = ONE,
   given: Partial<RunOptions> = {},
-  through: readonly string[] | 'all' = [],
+  through: readonly string[] = [],
 ): Promise<Bench> {
   const node = await hotNode(options, through);
   const running = await runActuator(node.tree, { rules: rulesOf(policies(hotJunction())), ...given });
@@ -237,10 +236,9 @@ describe("somebody else's value", () => {
 
 describe('a card that goes', () => {
   it('is not written to; when it comes back as it was, or anew, it is limited again, and given back', async () => {
-    const b = await bench(TWO, {}, 'all');
+    const b = await bench(TWO);
     await held(b);
-    const gone = pathsOfGpu(b.node.one.node, 0);
-    await b.node.one.relay.fault(gone, { vanish: true });
+    const plugIn = b.node.unplug(0);
     await until('it is gone', () => b.actuator.node.cards[0]?.health === 'gone');
     const toTheFirst = () =>
       writes(b.history()).filter(({ target }) => target?.kind === 'gpu' && target.pci === b.node.pci(0));
@@ -250,9 +248,8 @@ describe('a card that goes', () => {
     expect(toTheFirst()).toHaveLength(before);
     expect(b.actuator.book.cases.size).toBe(2);
     // A card that comes back has lost its settings.
+    plugIn();
     b.node.loseCap(FOUND);
-    await b.node.one.relay.clear();
-    await b.node.one.relay.refresh();
     await until('it is limited again', () => b.node.cap(0) === CAPPED);
     b.node.heat(40, 0);
     b.node.heat(40, 1);
@@ -318,7 +315,8 @@ describe('a sensor that goes blind', () => {
     const b = await bench(ONE, { rules }, SENSORS);
     await held(b);
     await blind(b);
-    const floor = b.actuator.node.cards.length && 300;
+    // Two fifths of the default.
+    const floor = 0.4 * FOUND;
     await until('it is at the floor', () => b.node.cap() === floor);
     const [seen, to] = ['condition_unknown', 'blind_to_floor'].map(
       (reason) => b.history('adjusted').find((line) => line.reason === reason)?.at ?? Number.NaN,

@@ -91,8 +91,7 @@ describe('killed at a named point', () => {
   }
 
   /** With another process that is not killed, from where the dead one left it. */
-  async function settle(node: HotNode, options: CrashOptions, about: AlertAbout): Promise<void> {
-    const next = new Victim(options);
+  async function settle(node: HotNode, next: Victim, options: CrashOptions, about: AlertAbout): Promise<void> {
     next.begin();
     await until('it is ready', () => next.isReady);
     // Alertmanager tells until it is acknowledged, and again while it lasts.
@@ -132,15 +131,19 @@ describe('killed at a named point', () => {
       Array.from({ length: Math.min(MOST, counter.passed.get(point) ?? 0) }, (_, i) => [point, i + 1] as const),
     );
     const reached = new Set<string>();
+    const began = performance.now();
+    let lives = 0;
     for (const [point, nth] of plan) {
       for (const way of ['restart', 'revert'] as const) {
         // What is decided and not yet begun leaves nothing to revert that the points of the knobs do not.
         if (way === 'revert' && !/intent|write|result/.test(point)) continue;
         const name = `${point}-${nth}-${way}`;
-        process.stderr.write(`DBG ${(performance.now() / 1000).toFixed(1)} ${name}\n`);
         const options = optionsOf(name);
         const about = { pci: node.pci(), startsAt: anotherStart() };
+        lives += 1;
         const victim = new Victim({ ...options, crash: [point, nth] });
+        // Loads while the other lives.
+        const next = way === 'restart' ? new Victim(options) : undefined;
         const acked = await live(node, victim, options, about);
         if (!victim.isOver) await victim.kill();
         else {
@@ -149,7 +152,7 @@ describe('killed at a named point', () => {
           });
           reached.add(point);
         }
-        if (way === 'restart') await settle(node, options, about);
+        if (next !== undefined) await settle(node, next, options, about);
         else await revert(node, options);
         expect({ name, settings: node.settings() }).toEqual({ name, settings: found });
         opened(options.ledger, (ledger) => {
@@ -165,7 +168,8 @@ describe('killed at a named point', () => {
       }
     }
     expect([...reached].sort()).toEqual([...CRASH_POINTS].sort());
-    console.info(`${plan.length} moments at ${reached.size} points`);
+    const seconds = (performance.now() - began) / 1000;
+    console.info(`${plan.length} moments at ${reached.size} points, ${lives} lives in ${seconds.toFixed(0)} s`);
   });
 });
 

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'libsql';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
@@ -29,15 +30,34 @@ import { timeEach, timesOf } from '../bench/times.ts';
 
 const ROUNDS = 4;
 const ALERTS = 32;
+const PATIENCE_MS = 180_000;
+
+/** The first round that is good ends it. */
+async function expectAtMost(limit: number, ratio: () => Promise<number>): Promise<void> {
+  const ratios: number[] = [];
+  while (ratios.length < ROUNDS && !ratios.some((one) => one <= limit)) ratios.push(await ratio());
+  console.info(`at most ${limit}: ${ratios.map((one) => one.toFixed(2)).join(' ')}`);
+  expect(Math.min(...ratios)).toBeLessThanOrEqual(limit);
+}
 
 let subject: Subject;
 let disk: string;
 beforeAll(() => {
-  subject = writeSubject(folderInMemory(), '8 x MI300X', { model: 'mi300x', cards: 8 });
-  disk = folderOnDisk();
+  subject = writeSubject(kept(folderInMemory()), '8 x MI300X', { model: 'mi300x', cards: 8 });
+  disk = kept(folderOnDisk());
 });
 
-describe('from an alert to the file of the card', () => {
+/** A process of a test runner need not come to its end, which is when these folders go by themselves. */
+const folders: string[] = [];
+function kept(folder: string): string {
+  folders.push(folder);
+  return folder;
+}
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+describe('from an alert to the file of the card', { timeout: PATIENCE_MS }, () => {
   let actuator: Program;
   let sender: Sender;
   let files: CapFiles;
@@ -60,17 +80,15 @@ describe('from an alert to the file of the card', () => {
   it('it is a small multiple of the three commits and the three times that the cards are asked', async () => {
     const commit = leastCommit();
     const { look, read } = await cards();
-    const ratios: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
+    const ratio = async (): Promise<number> => {
       const ours = await median(sender);
       const commits = (await timeEach(100, commit)).p50;
       const looks = (await timeEach(50, look)).p50;
       const reads = (await timeEach(50, read)).p50;
       // Taken, decided, meant: three commits. All cards are looked at, then this one, then it is written to.
-      ratios.push(ours / (3 * commits + looks + 2 * reads));
-    }
-    console.info(`alert to file / least: ${ratios.map((one) => one.toFixed(2)).join(' ')}`);
-    expect(Math.min(...ratios)).toBeLessThanOrEqual(4);
+      return ours / (3 * commits + looks + 2 * reads);
+    };
+    await expectAtMost(4, ratio);
   });
 
   it('it takes no more than twice as long as where a shell is started for it, which keeps and checks nothing', async () => {
@@ -81,10 +99,7 @@ describe('from an alert to the file of the card', () => {
       await executor.stop();
     });
     await oneByOne(other, files, subject, 8);
-    const ratios: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) ratios.push((await median(sender)) / (await median(other)));
-    console.info(`alert to file / a process an alert: ${ratios.map((one) => one.toFixed(2)).join(' ')}`);
-    expect(Math.min(...ratios)).toBeLessThanOrEqual(2);
+    await expectAtMost(2, async () => (await median(sender)) / (await median(other)));
   });
 
   it('a thousand alerts in one message are answered sooner than fifty one by one', async () => {
@@ -95,14 +110,11 @@ describe('from an alert to the file of the card', () => {
       expect(await sender.post(messageOf(alerts))).toBe(202);
       expect(await sender.post(messageOf(alerts.map((one) => ({ ...one, status: 'resolved' as const }))))).toBe(202);
     };
-    const ratios: number[] = [];
-    for (let round = 0; round < ROUNDS; round++) {
+    await expectAtMost(50, async () => {
       const whole = await timeEach(1, () => post(1_000));
       const single = await timeEach(30, () => post(1));
-      ratios.push(whole.p50 / single.p50);
-    }
-    console.info(`a thousand alerts / one: ${ratios.map((one) => one.toFixed(1)).join(' ')}`);
-    expect(Math.min(...ratios)).toBeLessThanOrEqual(50);
+      return whole.p50 / single.p50;
+    });
   });
 });
 
@@ -140,28 +152,33 @@ async function cards(): Promise<{ look: () => Promise<unknown>; read: () => Prom
   };
 }
 
-it('a pair of policy and card costs the same on a tick, however many there are', async () => {
-  const built = {
-    ...{ AmdNode, LanePool, systemClock, createLog, loadRules, openTriggers, factsOf },
-    ...{ emptyBook, applyChanges, applyDecisions, decide },
-  };
-  const ratios: number[] = [];
-  for (let round = 0; round < ROUNDS; round++) {
-    const few = await measureDeciding(built, subject, { policies: 25, cards: 16, ticks: 60 });
-    const many = await measureDeciding(built, subject, { policies: 100, cards: 32, ticks: 30 });
-    // Eight times as many pairs.
-    ratios.push(many.watching.best / few.watching.best / 8);
-  }
-  console.info(`a pair of many / of few: ${ratios.map((one) => one.toFixed(2)).join(' ')}`);
-  expect(Math.min(...ratios)).toBeLessThanOrEqual(2);
-});
+it(
+  'a pair of policy and card costs the same on a tick, however many there are',
+  async () => {
+    const built = {
+      ...{ AmdNode, LanePool, systemClock, createLog, loadRules, openTriggers, factsOf },
+      ...{ emptyBook, applyChanges, applyDecisions, decide },
+    };
+    await expectAtMost(2, async () => {
+      const few = await measureDeciding(built, subject, { policies: 25, cards: 16, ticks: 40 });
+      const many = await measureDeciding(built, subject, { policies: 100, cards: 32, ticks: 15 });
+      // Eight times as many pairs.
+      return many.watching.best / few.watching.best / 8;
+    });
+  },
+  PATIENCE_MS,
+);
 
-it('what notices leave behind is bounded by the episodes, not by how often they are told', async () => {
-  const actuator = await startActuator(subject.tree, folderOnDisk());
-  onTestFinished(() => actuator.stop());
-  await measureEndurance(actuator, subject, 3_000);
-  const { before, after, episodes } = await measureEndurance(actuator, subject, 10_000);
-  console.info(`private: ${before.private.toFixed(0)} to ${after.private.toFixed(0)} MiB, ${episodes} episodes`);
-  // A heap breathes by tens of MiB while it is worked in; what each notice would leave behind to be seen is 6 KiB, its text ten times over.
-  expect(after.private - before.private).toBeLessThan(64);
-});
+it(
+  'what notices leave behind is bounded by the episodes, not by how often they are told',
+  async () => {
+    const actuator = await startActuator(subject.tree, kept(folderOnDisk()));
+    onTestFinished(() => actuator.stop());
+    await measureEndurance(actuator, subject, 3_000);
+    const { before, after, episodes } = await measureEndurance(actuator, subject, 10_000);
+    console.info(`private: ${before.private.toFixed(0)} to ${after.private.toFixed(0)} MiB, ${episodes} episodes`);
+    // A heap breathes by tens of MiB while it is worked in; what each notice would leave behind to be seen is 6 KiB, its text ten times over.
+    expect(after.private - before.private).toBeLessThan(64);
+  },
+  PATIENCE_MS,
+);

@@ -1,5 +1,6 @@
 import {
   closeSync,
+  cpSync,
   ftruncateSync,
   lstatSync,
   mkdirSync,
@@ -13,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
+import { pathsOfGpu } from '../../sim/driver/unplug.ts';
 import { devicePath, hwmonPath } from '../../sim/files/paths.ts';
 import { fastFiles } from '../../sim/live/moving.ts';
 import {
@@ -116,6 +118,25 @@ export class HotNode {
     replace(join(this.one.dir, this.path('hwmon/power1_cap', index)), `${watts * 1e6}\n`);
   }
 
+  /** Takes a card off the bus; what gives it back, with other files under the same names. */
+  unplug(index = 0): () => void {
+    const stash = folderInMemory('nightshift-unplugged-');
+    const places = [this.one.dir, this.tree].flatMap((root, i) =>
+      pathsOfGpu(this.one.node, index).map((path) => ({ here: join(root, path), there: join(stash, String(i), path) })),
+    );
+    for (const { here, there } of places) {
+      if (lstatSync(here, { throwIfNoEntry: false })) cpSync(here, there, { recursive: true, verbatimSymlinks: true });
+      rmSync(here, { recursive: true, force: true });
+    }
+    return () => {
+      for (const { here, there } of places) {
+        if (lstatSync(there, { throwIfNoEntry: false }))
+          cpSync(there, here, { recursive: true, verbatimSymlinks: true });
+      }
+      rmSync(stash, { recursive: true, force: true });
+    };
+  }
+
   /** Somebody else writes. */
   async byHand(name: string, text: string, index = 0): Promise<void> {
     const [ended] = await runSteps([{ write: join(this.one.mount, this.path(name, index)), text }]);
@@ -127,19 +148,16 @@ export class HotNode {
   }
 }
 
-/**
- * Hot from the start. Files with these names, beside those that can be set, go through the mount, and so can be made to fail;
- * `all`: every file does, as on a card that goes.
- */
-export async function hotNode(options: NodeOptions, through: readonly string[] | 'all' = []): Promise<HotNode> {
+/** Hot from the start. Files with these names, beside those that can be set, go through the mount, and so can be made to fail. */
+export async function hotNode(options: NodeOptions, through: readonly string[] = []): Promise<HotNode> {
   const unavailable = faultsUnavailable();
   skipUnless(unavailable === undefined, `no FUSE: ${unavailable}`);
   const one = await mountNode(options);
   onTestFinished(one.close);
   const view = folderInMemory('nightshift-view-');
   onTestFinished(() => rmSync(view, { recursive: true, force: true }));
-  const tree = through === 'all' ? one.mount : join(view, 'node');
-  if (through !== 'all') showThrough(tree, one.dir, one.mount, [...CONTROLS, ...through]);
+  const tree = join(view, 'node');
+  showThrough(tree, one.dir, one.mount, [...CONTROLS, ...through]);
   const node = new HotNode(one, tree);
   for (const { index } of one.node.gpus) node.heat(90, index);
   return node;

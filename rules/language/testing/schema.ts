@@ -19,20 +19,16 @@ const cardName = z
   .regex(/^[a-z][a-z0-9_-]{0,62}$/, 'use small letters, digits, - and _, beginning with a letter')
   .meta({ examples: ['gpu0'] });
 
-const fact = z
-  .union([z.string(), z.number(), z.boolean(), z.null()])
-  .meta({
-    description: 'A value, with its unit where it has one; null: there is no reading.',
-    examples: ['90°C', 0.5],
-  });
+const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]).meta({
+  description: 'A value, with its unit where it has one; null: there is no reading.',
+  examples: ['90°C', 0.5],
+});
 
 /** Keyed without `gpu.`: `temperature.junction`. */
-const facts = z
-  .record(z.string().min(1).max(200), fact)
-  .meta({
-    description: 'Readings, named as in conditions without gpu.',
-    examples: [{ 'temperature.junction': '90°C' }],
-  });
+const facts = z.record(z.string().min(1).max(200), fact).meta({
+  description: 'Readings, named as in conditions without gpu.',
+  examples: [{ 'temperature.junction': '90°C' }],
+});
 
 const watts = power.transform((value, context): number => {
   if ('watts' in value) return value.watts;
