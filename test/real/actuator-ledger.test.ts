@@ -265,6 +265,16 @@ describe('a second actuator on one host', () => {
     expect(node.cap()).toBe(CAPPED);
     await one.process.stop();
   });
+
+  it('acts once the first one has gone', async () => {
+    const node = plainNode({ model: 'mi210', cards: 1 });
+    const [one, two] = [await start(node, scratchFolder('first')), await start(node, scratchFolder('second'))];
+    await one.process.stop();
+    const state = async () => (await two.metrics()).state('nightshift_actuator_state', 'state');
+    await until('it acts', async () => (await state()) === 'acting');
+    await held(two, node);
+    await two.process.stop();
+  });
 });
 
 describe('an end of the process', () => {
