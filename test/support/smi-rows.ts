@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { Gpu, NodeDescription } from '../../sim/tree.ts';
 import type { Labels, Series } from './series.ts';
 
@@ -88,6 +89,9 @@ const undocumentedEnergy = ({ node }: CardScope): Known => ({
 const TICK_UJ = 1e6 / 65536;
 const TOOL_TICK_UJ = 15.3;
 
+/** Where the tool looks names up; installed beside it or not. */
+const PCI_IDS = '/usr/share/misc/pci.ids';
+
 export const CARD_ROWS: readonly CardRow[] = [
   { what: 'PCI address', key: /^PCI Bus$/, theirs: lower, ours: info('pci_address') },
   { what: 'device id', key: /^GPU ID$/, theirs: lower, ours: info('device_id') },
@@ -96,13 +100,25 @@ export const CARD_ROWS: readonly CardRow[] = [
   { what: 'VBIOS', key: /^VBIOS version$/, theirs: asWritten, ours: info('vbios') },
   { what: 'VBIOS part (SKU)', key: /^Card SKU$/, theirs: asWritten, ours: info('vbios', (text) => text.slice(4, 10)) },
   { what: 'product', key: /^Card series$/, theirs: asWritten, ours: info('product') },
-  { what: 'vendor', key: /^Card vendor$/, theirs: lower, ours: info('vendor') },
   {
-    // Without a name in pci.ids for the subsystem, the tool prints the subsystem's vendor in its place.
-    what: 'subsystem vendor',
+    // Where pci.ids is installed, the tool prints the vendor's name.
+    what: 'vendor',
+    key: /^Card vendor$/,
+    theirs: (text) => (/^advanced micro devices/i.test(text) ? '0x1002' : lower(text)),
+    ours: info('vendor'),
+  },
+  {
+    // The tool prints what pci.ids says of the subsystem; without a name there its id, and without pci.ids its vendor.
+    what: 'subsystem',
     key: /^Card model$/,
     theirs: lower,
-    ours: info('subsystem', (ids) => ids.split(':')[0] ?? ''),
+    ours: info('subsystem', (ids) => ids.split(':')[existsSync(PCI_IDS) ? 1 : 0] ?? ''),
+    known: () => [
+      {
+        why: 'a name that pci.ids has for the subsystem',
+        holds: (theirs) => existsSync(PCI_IDS) && typeof theirs === 'string' && !theirs.startsWith('0x'),
+      },
+    ],
   },
   { what: 'memory vendor', key: /^GPU memory vendor$/, theirs: asWritten, ours: info('memory_vendor') },
   { what: 'NUMA node', key: /^\(Topology\) Numa (?:Node|Affinity)$/, theirs: numberIn, ours: value('numa_node') },
