@@ -21,7 +21,8 @@ export default defineConfig({
           exclude: ['dist/**', 'node_modules/**'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
-          fileParallelism: false,
+          // They wait more than they work: two at a time, each with folders, ports and mounts of its own.
+          maxWorkers: 2,
         },
       },
     ],
