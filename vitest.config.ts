@@ -1,5 +1,10 @@
 import { defineConfig } from 'vitest/config';
 
+/** Times, as ratios to a floor of the same run. */
+const MEASURED = ['speed', 'actuator-speed', 'floor', 'faults-hang', 'lifecycle'].map(
+  (name) => `test/real/${name}.test.ts`,
+);
+
 /** `fast` needs nothing but Node; `real` starts servers, file systems and other people's programs. */
 export default defineConfig({
   test: {
@@ -18,11 +23,24 @@ export default defineConfig({
         test: {
           name: 'real',
           include: ['test/real/**/*.test.ts'],
-          exclude: ['dist/**', 'node_modules/**'],
+          exclude: [...MEASURED, 'dist/**', 'node_modules/**'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
           // They wait more than they work: two at a time, each with folders, ports and mounts of its own.
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
+          name: 'measured',
+          include: MEASURED,
+          exclude: ['dist/**', 'node_modules/**'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          // What is timed has the machine to itself.
+          fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
