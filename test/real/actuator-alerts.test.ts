@@ -83,7 +83,8 @@ describe('silence', () => {
     await givenBack(b);
     const [acted] = b.history('acted') as [HistoryLine];
     const [released] = b.history('released') as [HistoryLine];
-    expect(released.reason).toBe('lease_expired');
+    // Nobody renews the alert either: which of the two ends first is a matter of a moment.
+    expect(['lease_expired', 'release_condition']).toContain(released.reason);
     expect(released.at - acted.at).toBeGreaterThanOrEqual(3_000);
   });
 });
