@@ -96,7 +96,7 @@ describe('nightshift demo --with-prometheus', () => {
       return ((await response.json()) as { data: { result: [] } }).data.result;
     };
     await until('both are scraped', async () => (await ask('count_over_time(up[1m]) >= 8')).length === 2, 60_000);
-    expect(await ask('amdgpu_info{simulated="true"}')).toHaveLength(4);
+    await until('all four are known', async () => (await ask('amdgpu_info{simulated="true"}')).length === 4);
     // Counters run in the time in which they are read, however fast the node lives.
     for (const { value } of await ask('rate(amdgpu_energy_joules_total[8s])')) {
       expect(Number(value[1])).toBeGreaterThan(50);
