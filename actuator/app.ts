@@ -16,8 +16,9 @@ import type { Facts } from '../model/facts.ts';
 import type { RuleSet } from '../model/policy.ts';
 import type { Trigger } from '../model/trigger.ts';
 import { actuatorApi } from './api.ts';
-import { beginBook, letGoOfOrphan, newNumbers } from './begin.ts';
+import { beginBook, newNumbers } from './begin.ts';
 import { emptyBook } from './decide/apply.ts';
+import { endWithoutPolicy } from './decide/release.ts';
 import { ExporterLink } from './exporter-link.ts';
 import { factsOf } from './facts.ts';
 import { Housekeeping } from './housekeeping.ts';
@@ -406,5 +407,5 @@ function bookOf(options: ActuatorOptions, now: number): { book: Book; changes: r
   };
   if (ledger === undefined) return { book: emptyBook(rules, settings), changes: [] };
   const { book, orphans } = beginBook(rules, settings, rebase(ledger.load(), now), log);
-  return { book, changes: orphans.flatMap((one) => letGoOfOrphan(one, now)) };
+  return { book, changes: orphans.flatMap((one) => endWithoutPolicy(one, 'released', now)) };
 }

@@ -8,6 +8,7 @@ import type { RuleSet } from '../model/policy.ts';
 import { targetKey } from '../model/target.ts';
 import { revivePolicy } from '../rules/language/version.ts';
 import { emptyBook, putTrigger } from './decide/apply.ts';
+import { policyOf } from './decide/decide.ts';
 import type { LedgerState } from './ledger/state.ts';
 
 /** The book as the ledger left it, under the rules of now. `orphans` are cases whose policy nobody knows any more. */
@@ -38,26 +39,8 @@ export function beginBook(
       log.warn({ policy: name }, `the version that began a case cannot be read any more: ${describe(error)}`);
     }
   }
-  const orphans = [...book.cases.values()].filter((one) => !isKnown(book, one));
+  const orphans = [...book.cases.values()].filter((one) => policyOf(book, one) === undefined);
   return { book, orphans };
-}
-
-function isKnown(book: Book, { policy, version }: Case): boolean {
-  return (
-    book.versions.get(policy)?.has(version) === true ||
-    book.rules.policies.some((one) => one.name === policy && one.version === version)
-  );
-}
-
-/** What lets go of a case that nobody can judge: its claims end, and the reconciler gives back what it set. */
-export function letGoOfOrphan(one: Case, now: number): Change[] {
-  const { policy, target, mode, id } = one;
-  const reason = 'policy_gone';
-  return [
-    { put: 'case', case: { ...one, state: 'released', reason, closedAt: now } },
-    { put: 'claims', case: id, claims: [] },
-    { add: 'history', entry: { at: now, outcome: 'released', reason, policy, target, mode, case: id, detail: {} } },
-  ];
 }
 
 /** Cards whose number is new here, or means another card than it did. */

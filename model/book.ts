@@ -53,6 +53,7 @@ export interface BookOptions {
   blindMs: number;
 }
 
+export const openKey = (source: string, name: string): string => `${source} ${name}`;
 export const pairKey = (policy: string, target: string): string => `${policy} ${target}`;
 
 /** Puts into a map of maps. */

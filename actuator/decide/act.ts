@@ -15,6 +15,10 @@ export interface Matter {
   case?: string;
 }
 
+export function matterOf(policy: Policy, one: Case): Matter {
+  return { policy, target: one.target, mode: one.mode, case: one.id };
+}
+
 export function decision(
   matter: Matter,
   outcome: Outcome,
@@ -89,12 +93,13 @@ export function newCase(sitting: Sitting, policy: Policy, target: Target, trigge
 /** What the case's actions want of the cards, with its rungs and blindness as they stand. */
 export function claimsFor(sitting: Sitting, policy: Policy, one: Case): ReturnType<typeof claimsOf> {
   const { target } = one;
-  const cards = [...sitting.facts.cards.values()];
-  const meant = target.kind === 'gpu' ? cards.filter((card) => card.card.pci === target.pci) : cards;
+  const { cards } = sitting.facts;
+  const meant = target.kind === 'gpu' ? [cards.get(target.pci)] : [...cards.values()];
+  const here = meant.filter((card) => card !== undefined);
   return claimsOf(
     policy,
     one,
-    meant.filter((card) => !card.protected),
+    here.filter((card) => !card.protected),
   );
 }
 
@@ -125,14 +130,7 @@ export function act(sitting: Sitting, policy: Policy, before: Case, claims: read
     { put: 'act', policy: policy.name, target, at: now },
   ];
   const detail = { when: truth, claims: claims.map(claimText), triggers: one.triggers };
-  return decision(
-    { policy, target: one.target, mode: one.mode, case: one.id },
-    'acted',
-    'condition_true',
-    now,
-    detail,
-    changes,
-  );
+  return decision(matterOf(policy, one), 'acted', 'condition_true', now, detail, changes);
 }
 
 /** A case keeps the knobs that it ever claimed: all of them are given back at its end. */

@@ -2,7 +2,7 @@ import type { Case } from '../../model/case.ts';
 import type { Change, Decision } from '../../model/decision.ts';
 import type { Policy, Truth } from '../../model/policy.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
-import { claimText, decision, knobsOf } from './act.ts';
+import { claimText, decision, knobsOf, matterOf } from './act.ts';
 import { stampOf, suppressed, tryToAct } from './consider.ts';
 import { claimsAnew, isHeld } from './reclaim.ts';
 import { close, release } from './release.ts';
@@ -213,8 +213,4 @@ function changed(
   detail: Record<string, unknown>,
 ): Decision {
   return decision(matterOf(policy, next), outcome, reason, sitting.now, detail, [{ put: 'case', case: next }]);
-}
-
-export function matterOf(policy: Policy, one: Case): Parameters<typeof decision>[0] {
-  return { policy, target: one.target, mode: one.mode, case: one.id };
 }

@@ -1,4 +1,4 @@
-import { type Book, type BookOptions, dropFrom, pairKey, putIn } from '../../model/book.ts';
+import { type Book, type BookOptions, dropFrom, openKey, pairKey, putIn } from '../../model/book.ts';
 import { OPEN_STATES } from '../../model/case.ts';
 import { knobKey } from '../../model/claim.ts';
 import type { Change, Decision } from '../../model/decision.ts';
@@ -113,17 +113,15 @@ export function putTrigger(book: Book, trigger: OpenTrigger): void {
     return;
   }
   book.triggers.set(key, trigger);
-  putIn(book.open, openKey(trigger), key, trigger);
+  putIn(book.open, openKey(trigger.source, trigger.name), key, trigger);
 }
 
 export function dropTrigger(book: Book, key: string): void {
   const known = book.triggers.get(key);
   if (known === undefined) return;
   book.triggers.delete(key);
-  dropFrom(book.open, openKey(known), key);
+  dropFrom(book.open, openKey(known.source, known.name), key);
 }
-
-const openKey = ({ source, name }: { source: string; name: string }): string => `${source} ${name}`;
 
 function forgetVersion(book: Book, name: string, version: string): void {
   for (const one of book.caseOf.get(name)?.values() ?? []) if (one.version === version) return;

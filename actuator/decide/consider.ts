@@ -2,7 +2,7 @@ import type { Decision, DecisionReason } from '../../model/decision.ts';
 import type { Policy, Scope, Truth } from '../../model/policy.ts';
 import type { Target } from '../../model/target.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
-import { act, claimsFor, decision, newCase, setsKnobs } from './act.ts';
+import { act, claimsFor, decision, matterOf, newCase, setsKnobs } from './act.ts';
 import { firstRefusal } from './guards.ts';
 import { firstRungs } from './rungs.ts';
 import type { Sitting } from './sitting.ts';
@@ -37,8 +37,7 @@ export function consider(
   if (policy.forMs > 0 || policy.on.length === 0) {
     const stamp = stampOf(sitting, target);
     const pending = { ...one, holdsFrom: sitting.now, ...(stamp === undefined ? {} : { stamp }) };
-    const matter = { policy, target, mode: one.mode, case: one.id };
-    return decision(matter, 'pending', 'condition_holds', sitting.now, { forMs: policy.forMs }, [
+    return decision(matterOf(policy, one), 'pending', 'condition_holds', sitting.now, { forMs: policy.forMs }, [
       { put: 'case', case: pending },
     ]);
   }

@@ -37,9 +37,6 @@ export function decide(book: Book, event: Event, facts: Facts): Decision[] {
       const reason = event.case === undefined ? 'reverted' : 'released_by_person';
       return giveBack(sitting, cases, reason, { author: event.author, reason: event.reason });
     }
-    case 'resume':
-    case 'reload':
-      return [];
   }
 }
 
@@ -183,9 +180,12 @@ function giveBack(
 ): Decision[] {
   const decisions: Decision[] = [];
   for (const one of cases) {
+    if (isOutdated(sitting, one)) {
+      decisions.push(supersede(sitting, one));
+      continue;
+    }
     const policy = policyOf(sitting.book, one);
-    if (isOutdated(sitting, one)) decisions.push(supersede(sitting, one));
-    if (policy === undefined || one.state === 'releasing' || isOutdated(sitting, one)) continue;
+    if (policy === undefined || one.state === 'releasing') continue;
     const detail = { author, because };
     if (one.state === 'pending') decisions.push(close(sitting, policy, one, 'dropped', reason, detail));
     else decisions.push(release(sitting, policy, one, reason, detail));

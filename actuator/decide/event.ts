@@ -1,5 +1,4 @@
 import type { Pause } from '../../model/decision.ts';
-import type { RuleSet } from '../../model/policy.ts';
 import type { Trigger } from '../../model/trigger.ts';
 import type { KnobReport } from '../settings/report.ts';
 
@@ -9,8 +8,5 @@ export type Event =
   | { type: 'tick' }
   | { type: 'knob'; report: KnobReport }
   | { type: 'pause'; pause: Pause; revert: boolean }
-  /** Ends pauses (all where no id is given), or closes the breaker. */
-  | { type: 'resume'; id?: string; breaker: boolean; author: string }
   /** A person gives back one case, or everything. */
-  | { type: 'revert'; case?: string; author: string; reason: string }
-  | { type: 'reload'; rules: RuleSet };
+  | { type: 'revert'; case?: string; author: string; reason: string };

@@ -1,4 +1,4 @@
-import type { Book } from '../../model/book.ts';
+import { type Book, openKey } from '../../model/book.ts';
 import type { DecisionReason } from '../../model/decision.ts';
 import type { Facts } from '../../model/facts.ts';
 import type { Policy, TriggerPattern } from '../../model/policy.ts';
@@ -53,7 +53,7 @@ export function aimOf(policy: Policy, trigger: Trigger, facts: Facts): Aim {
 export function openFor(book: Book, policy: Policy, now: number): OpenTrigger[] {
   const found: OpenTrigger[] = [];
   for (const pattern of policy.on) {
-    for (const trigger of book.open.get(`${pattern.source} ${pattern.name}`)?.values() ?? []) {
+    for (const trigger of book.open.get(openKey(pattern.source, pattern.name))?.values() ?? []) {
       const heard = trigger.until === undefined ? now - trigger.seenAt <= policy.leaseMs : now < trigger.until;
       if (heard && matches(pattern, trigger)) found.push(trigger);
     }

@@ -1,9 +1,11 @@
 import type { Book } from '../../model/book.ts';
 import type { Case, CaseState } from '../../model/case.ts';
+import { knobKey } from '../../model/claim.ts';
 import type { Change, Decision, DecisionReason } from '../../model/decision.ts';
 import type { Policy } from '../../model/policy.ts';
 import { targetKey } from '../../model/target.ts';
-import { decision } from './act.ts';
+import { claimsInForce } from '../settings/in-force.ts';
+import { decision, matterOf } from './act.ts';
 import type { Sitting } from './sitting.ts';
 
 /** How a case ends, by why it was let go. */
@@ -30,9 +32,8 @@ export function release(
   }
   const { dwellFrom: _, ...rest } = one;
   const next: Case = { ...rest, state: 'releasing', reason };
-  const matter = { policy, target: one.target, mode: one.mode, case: one.id };
   const outcome = reason === 'write_failed' ? 'failed' : 'released';
-  return decision(matter, outcome, reason, sitting.now, detail, [
+  return decision(matterOf(policy, one), outcome, reason, sitting.now, detail, [
     { put: 'case', case: next },
     { put: 'claims', case: one.id, claims: [] },
   ]);
@@ -61,7 +62,6 @@ export function close(
       until: now + policy.cooldownMs,
     });
   }
-  const matter = { policy, target: one.target, mode: one.mode, case: one.id };
   const outcome = !acted
     ? 'dropped'
     : one.state === 'releasing'
@@ -69,7 +69,7 @@ export function close(
       : state === 'failed'
         ? 'failed'
         : 'released';
-  return decision(matter, outcome, reason, now, detail, changes);
+  return decision(matterOf(policy, one), outcome, reason, now, detail, changes);
 }
 
 /**
@@ -78,46 +78,37 @@ export function close(
  */
 export function isOutdated(sitting: Sitting, one: Case): boolean {
   if (one.state !== 'pending' && one.mode !== 'dry_run') return false;
-  return !sitting.book.rules.policies.some(
-    (policy) => policy.name === one.policy && policy.version === one.version && sitting.modeOf(policy) === one.mode,
-  );
+  const policy = sitting.policyNamed(one.policy);
+  return policy === undefined || policy.version !== one.version || sitting.modeOf(policy) !== one.mode;
 }
 
 /** Ends it, without a cooldown: the present version is to be looked at anew. */
 export function supersede(sitting: Sitting, one: Case): Decision {
   sitting.stopped(one);
-  const { now } = sitting;
   const { policy, target, mode, id } = one;
-  const reason = 'policy_gone';
-  const [outcome, state] =
-    one.state === 'pending' ? (['dropped', 'dropped'] as const) : (['released', 'released'] as const);
-  return {
-    outcome,
-    reason,
-    policy,
-    target,
-    mode,
-    case: id,
-    detail: {},
-    changes: [
-      { put: 'case', case: { ...one, state, reason, closedAt: now } },
-      { put: 'claims', case: id, claims: [] },
-      { add: 'history', entry: { at: now, outcome, reason, policy, target, mode, case: id, detail: {} } },
-    ],
-  };
+  const outcome = one.state === 'pending' ? 'dropped' : 'released';
+  const changes = endWithoutPolicy(one, outcome, sitting.now);
+  return { outcome, reason: POLICY_GONE, policy, target, mode, case: id, detail: {}, changes };
+}
+
+const POLICY_GONE = 'policy_gone';
+
+/** What ends a case that no policy judges any more: its claims go, and the reconciler gives back what it set. */
+export function endWithoutPolicy(one: Case, outcome: 'dropped' | 'released', now: number): Change[] {
+  const { policy, target, mode, id } = one;
+  return [
+    { put: 'case', case: { ...one, state: outcome, reason: POLICY_GONE, closedAt: now } },
+    { put: 'claims', case: id, claims: [] },
+    { add: 'history', entry: { at: now, outcome, reason: POLICY_GONE, policy, target, mode, case: id, detail: {} } },
+  ];
 }
 
 /** Whether all that a releasing case ever claimed is given back, or held for another case. */
 export function isGivenBack(book: Book, one: Case): boolean {
   return one.knobs.every(({ on, knob }) => {
-    const row = book.knobs.get(`${on} ${knob}`);
+    const row = book.knobs.get(knobKey(on, knob));
     if (row === undefined) return true;
-    const heldForAnother = [...book.cases.values()].some(
-      (other) =>
-        other.id !== one.id &&
-        other.mode === 'enforce' &&
-        (book.claims.get(other.id) ?? []).some((claim) => claim.on === on && claim.knob === knob),
-    );
+    const heldForAnother = claimsInForce(book, on).some((claim) => claim.case !== one.id && claim.knob === knob);
     return heldForAnother && row.state !== 'unsettled';
   });
 }

@@ -5,7 +5,7 @@ import type { Breaker, Decision } from '../../model/decision.ts';
 import type { Policy } from '../../model/policy.ts';
 import { isMet } from '../settings/met.ts';
 import type { KnobReport } from '../settings/report.ts';
-import { decision } from './act.ts';
+import { decision, matterOf } from './act.ts';
 import { close, endOf, isGivenBack, release } from './release.ts';
 import type { Sitting } from './sitting.ts';
 
@@ -13,9 +13,10 @@ import type { Sitting } from './sitting.ts';
 export function settle(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
   const { book, facts, now } = sitting;
   if (one.state === 'applying' && areSettled(sitting, one)) {
-    const matter = { policy, target: one.target, mode: one.mode, case: one.id };
     const active: Case = { ...one, state: 'active', attempts: 0, reason: 'settled' };
-    return decision(matter, 'verified', 'settled', now, settingsOf(book, one), [{ put: 'case', case: active }]);
+    return decision(matterOf(policy, one), 'verified', 'settled', now, settingsOf(book, one), [
+      { put: 'case', case: active },
+    ]);
   }
   if (one.state !== 'releasing') return undefined;
   // A card that is gone has lost its settings; should it come back with them, the knob's row is still there.

@@ -24,6 +24,7 @@ export class Sitting {
   /** Nothing acts here: then rehearsals are counted among themselves. */
   #rehearsing = false;
   #eligible: number | undefined;
+  #named: Map<string, Policy> | undefined;
 
   constructor(book: Book, facts: Facts) {
     this.book = book;
@@ -74,6 +75,12 @@ export class Sitting {
   /** GPUs that acting on a target affects. */
   sizeOf(target: Target): number {
     return target.kind === 'node' ? Math.max(1, this.eligible) : 1;
+  }
+
+  /** As the rules have it now; made an index once, because every open case of a tick may ask. */
+  policyNamed(name: string): Policy | undefined {
+    this.#named ??= new Map(this.book.rules.policies.map((policy) => [policy.name, policy]));
+    return this.#named.get(name);
   }
 
   modeOf(policy: Policy): 'dry_run' | 'enforce' {

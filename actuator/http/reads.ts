@@ -1,6 +1,7 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { Book } from '../../model/book.ts';
 import { CASE_STATES, type Case } from '../../model/case.ts';
+import { knobKey } from '../../model/claim.ts';
 import type { HistoryEntry } from '../../model/decision.ts';
 import type { Facts } from '../../model/facts.ts';
 import { explain, type Question } from '../decide/explain.ts';
@@ -34,7 +35,7 @@ export function reads(options: ReadsOptions): Router {
     const cases = options.cases(query).map((one) => ({
       ...one,
       claims: claims.get(one.id) ?? [],
-      held: one.knobs.map(({ on, knob }) => knobs.get(`${on} ${knob}`)).filter((row) => row !== undefined),
+      held: one.knobs.map(({ on, knob }) => knobs.get(knobKey(on, knob))).filter((row) => row !== undefined),
     }));
     response.json({ now: options.known().at, cases });
   });

@@ -37,7 +37,6 @@ describe('any storm of alerts', () => {
         }
         // The end: everybody is quiet, every card is cool and answers.
         for (let i = 0; i < 4; i++) Object.assign(world.card(i), { junction: 30, health: 'ok' });
-        world.step({ type: 'resume', breaker: true, author: 'me' });
         for (const key of world.book.pauses.keys()) world.put({ drop: 'pause', id: key });
         world.pass(260);
         expect(world.states()).toEqual([]);
