@@ -5,59 +5,60 @@ import type { Moment } from './policy.ts';
 import type { Target } from './target.ts';
 import type { OpenTrigger } from './trigger.ts';
 
-/** What became of a policy's look at a target. The same words in metrics, log, history and explain. */
-export const OUTCOMES = [
-  'pending',
-  'acted',
-  'renewed',
-  'suppressed',
-  'adjusted',
-  'verified',
-  'failed',
-  'released',
-  'closed',
-  'dropped',
-] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+/**
+ * What became of a policy's look at a target, and why: the same words in metrics, log, history and explain; `docs/actuator.md`
+ * explains each. What can go together exists in the metrics at 0 from the start.
+ */
+const REASONS_OF = {
+  pending: ['condition_holds', 'condition_unknown'],
+  acted: ['condition_true'],
+  renewed: ['trigger_renewed', 'condition_holds'],
+  suppressed: [
+    'condition_false',
+    'condition_unknown',
+    'policy_off',
+    'paused',
+    'breaker_open',
+    'frozen',
+    'cooldown',
+    'rate',
+    'limit_gpus',
+    'limit_percent',
+    'protected',
+    'card_not_ok',
+    'card_gone',
+    'not_adjustable',
+    'no_target',
+    'number_moved',
+    'untrusted',
+    'workload_unknown',
+  ],
+  adjusted: [
+    'rung_changed',
+    'blind_to_floor',
+    'sensor_back',
+    'condition_holds',
+    'condition_unknown',
+    'release_condition',
+  ],
+  verified: ['settled'],
+  failed: ['write_failed'],
+  released: ['release_condition', 'trigger_closed', 'lease_expired', 'released_by_person', 'reverted', 'policy_gone'],
+  closed: ['given_back', 'overridden', 'card_gone'],
+  dropped: ['trigger_closed', 'condition_false', 'lease_expired', 'reverted', 'released_by_person', 'policy_gone'],
+} as const;
+export type Outcome = keyof typeof REASONS_OF;
+export type DecisionReason = (typeof REASONS_OF)[Outcome][number];
 
-/** Why. Stable words; `docs/actuator.md` explains each. */
-export const DECISION_REASONS = [
-  'condition_true',
-  'condition_false',
-  'condition_unknown',
-  'condition_holds',
-  'trigger_renewed',
-  'trigger_closed',
-  'policy_off',
-  'policy_gone',
-  'paused',
-  'breaker_open',
-  'frozen',
-  'cooldown',
-  'rate',
-  'limit_gpus',
-  'limit_percent',
-  'protected',
-  'card_not_ok',
-  'not_adjustable',
-  'no_target',
-  'number_moved',
-  'untrusted',
-  'workload_unknown',
-  'rung_changed',
-  'blind_to_floor',
-  'sensor_back',
-  'settled',
-  'write_failed',
-  'release_condition',
-  'lease_expired',
-  'released_by_person',
-  'reverted',
-  'given_back',
-  'overridden',
-  'card_gone',
-] as const;
-export type DecisionReason = (typeof DECISION_REASONS)[number];
+export const OUTCOMES = Object.keys(REASONS_OF) as [Outcome, ...Outcome[]];
+/** Every outcome with every reason that it can have. */
+export const DECIDED: readonly (readonly [Outcome, DecisionReason])[] = OUTCOMES.flatMap((outcome) =>
+  REASONS_OF[outcome].map((reason) => [outcome, reason] as const),
+);
+export const DECISION_REASONS = [...new Set(DECIDED.map(([, reason]) => reason))] as [
+  DecisionReason,
+  ...DecisionReason[],
+];
 
 /** Stops new acts until lifted; `revert` also gives everything back. */
 export interface Pause {

@@ -1,7 +1,6 @@
 import { Command } from 'commander';
 import { afterEach, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { DECIDED } from '../actuator/decide/reasons.ts';
 import { parseAlertMessage } from '../actuator/intake/alertmanager.ts';
 import { readRules } from '../actuator/rules-folder.ts';
 import { wanted } from '../actuator/triggers.ts';
@@ -9,6 +8,7 @@ import { CONTROL_FILES } from '../amdgpu/knobs/shown.ts';
 import { flags } from '../cli/actuator.ts';
 import type { Book } from '../model/book.ts';
 import { CASE_STATES } from '../model/case.ts';
+import { DECIDED } from '../model/decision.ts';
 import { loadRules } from '../rules/language/load.ts';
 import { Served } from './actuator/http/served.ts';
 import { COMMANDS, fenced, PAGES, REPOSITORY, readPage as read, rowsOf, section, wordsOf } from './support/pages.ts';
