@@ -13,7 +13,7 @@ import { control } from './http/control.ts';
 import { reads } from './http/reads.ts';
 import { type Accepted, webhook } from './http/webhook.ts';
 import type { CaseQuery, HistoryLine, HistoryQuery } from './ledger/look.ts';
-import type { ActuatorMetrics } from './metrics.ts';
+import type { ActuatorMetrics, Standing } from './metrics.ts';
 
 export interface ApiOptions {
   node: string;
@@ -27,7 +27,7 @@ export interface ApiOptions {
   look(): Promise<Facts>;
   known(): Facts;
   ready(): 'starting' | 'ready' | 'stopping';
-  standing(): 'acting' | 'observing' | 'frozen';
+  standing(): Standing;
   frozenBecause: string | undefined;
   /** The ledger takes commits. */
   healthyLedger(): boolean;

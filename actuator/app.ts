@@ -16,23 +16,23 @@ import type { Facts } from '../model/facts.ts';
 import type { RuleSet } from '../model/policy.ts';
 import type { Trigger } from '../model/trigger.ts';
 import { actuatorApi } from './api.ts';
-import { beginBook, newNumbers } from './begin.ts';
+import { beginBook } from './begin.ts';
 import { emptyBook } from './decide/apply.ts';
 import { endWithoutPolicy } from './decide/release.ts';
 import { ExporterLink } from './exporter-link.ts';
-import { factsOf } from './facts.ts';
 import { Housekeeping } from './housekeeping.ts';
 import type { Accepted } from './http/webhook.ts';
 import { scheduleTriggers } from './intake/schedule.ts';
 import { minuteTicks } from './intake/ticks.ts';
 import type { Ledger } from './ledger/ledger.ts';
 import { Loop, touchedBy } from './loop.ts';
-import { ActuatorMetrics } from './metrics.ts';
+import { ActuatorMetrics, type Standing } from './metrics.ts';
 import { rebase } from './rebase.ts';
 import { placesInUse } from './settings/in-force.ts';
 import { CRASH_POINTS as KNOB_CRASH_POINTS, Reconciler } from './settings/reconcile.ts';
 import { Store } from './store.ts';
 import { openTriggers, wanted } from './triggers.ts';
+import { Watch } from './watch.ts';
 
 /** Places at which a test ends the process; each lies between two steps that a crash must not tear apart. */
 export const CRASH_POINTS = [
@@ -97,12 +97,8 @@ export interface Actuator {
 
 /** How long a thermal case may be blind before it goes to the floor. */
 const BLIND_MS = 10_000;
-/** What a look at the cards may take; a card that has not answered by then is silent for this decision. */
-const LOOK_MS = 300;
 /** More events than this wait only where the process cannot keep up: the sender is asked to try again. */
 const MOST_WAITING = 10_000;
-/** Of a card that alerts cannot name by number. */
-const NO_NUMBER = -1;
 /** Triggers that are remembered at most, open and closed. */
 const MOST_KEPT = 200_000;
 
@@ -149,6 +145,23 @@ export function createActuator(options: ActuatorOptions): Actuator {
     onCommit: (seconds) => metrics.commit.observe(seconds),
     onFailure: () => metrics.commitFailures.inc(),
   });
+  const watch = new Watch({
+    node,
+    port,
+    exporter,
+    book,
+    nodeName: options.node,
+    protectedCards: options.protectedCards,
+    now,
+    wall,
+    onNumbers(changes) {
+      store.commitUndo(changes);
+      metrics.knowTargets(book.rules.policies, watch.cards);
+    },
+    onReset: (pci) => poke(pci, 'reset'),
+  });
+  const look = (): Promise<Facts> => watch.look();
+  const known = (): Facts => watch.known();
   const reconciler = new Reconciler({
     port,
     book: () => book,
@@ -163,7 +176,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
       metrics.reported(report);
       loop.push({ type: 'knob', report });
     },
-    reading: (on, key) => known().cards.get(on)?.readings.get(key),
+    reading: (on, key) => watch.reading(on, key),
     ...(crashPoint === undefined ? {} : { crashPoint }),
   });
   const loop = new Loop({
@@ -179,68 +192,16 @@ export function createActuator(options: ActuatorOptions): Actuator {
     ...(crashPoint === undefined ? {} : { crashPoint }),
   });
   const housekeeping = new Housekeeping({ store, ledger, now, log });
-  const marks = new Map<string, string>();
-  const resetting = new Set<string>();
   const timers: Stoppable[] = [];
-  let looking: Promise<Facts> | undefined;
   let state: 'starting' | 'ready' | 'stopping' = 'starting';
 
-  function standing(): 'acting' | 'observing' | 'frozen' {
+  function standing(): Standing {
     return book.options.frozen ? 'frozen' : observing ? 'observing' : 'acting';
   }
 
-  function known(): Facts {
-    const { node: nodeName, protectedCards } = options;
-    return factsOf({ node, knobs: (pci) => port.facts(pci), nodeName, protectedCards, numberOf, now, wall }, book);
-  }
-
   /** One writer a host: who only observes touches no card, not even to give something back. */
-  function poke(on: string): void {
-    if (!observing) reconciler.poke(on);
-  }
-
-  /** A card that the exporter does not know has none of its numbers; ours could be another card's there. */
-  function numberOf({ pci, gpu }: { pci: string; gpu: number }): number {
-    const told = exporter?.numbers;
-    const own = told?.find((one) => one.pci === pci)?.gpu;
-    return own ?? (told?.some((one) => one.gpu === gpu) ? NO_NUMBER : gpu);
-  }
-
-  /** One look at a time, shared by all who ask: a second one would take away what the first has read. */
-  function look(): Promise<Facts> {
-    looking ??= lookNow().finally(() => {
-      looking = undefined;
-    });
-    return looking;
-  }
-
-  async function lookNow(): Promise<Facts> {
-    await node.collect(LOOK_MS);
-    // Which files may be written is looked at once a minute, and no decision waits for it.
-    void port.look();
-    const cards = node.cards.map(({ pci, found }) => ({ pci, gpu: numberOf(found.card) }));
-    const numbers = newNumbers(book, cards, now());
-    if (numbers.length > 0) {
-      store.commitUndo(numbers);
-      metrics.knowTargets(
-        book.rules.policies,
-        cards.map(({ pci }) => pci),
-      );
-    }
-    watchResets();
-    return known();
-  }
-
-  /** A card whose firmware began anew, or that came back, has lost what was set. */
-  function watchResets(): void {
-    for (const { pci, found, memory, health } of node.cards) {
-      if (health === 'resetting') resetting.add(pci);
-      else if (health === 'ok' && resetting.delete(pci)) marks.set(pci, 'reset');
-      const mark = `${found.card.generation} ${memory.restarts}`;
-      const before = marks.get(pci);
-      marks.set(pci, mark);
-      if (before !== undefined && before !== mark && !observing) reconciler.poke(pci, 'reset');
-    }
+  function poke(on: string, why?: 'reset'): void {
+    if (!observing) reconciler.poke(on, why);
   }
 
   function onDecision(decision: Decision): void {
@@ -337,10 +298,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
       await Promise.all([node.start(), exporter?.look().catch(() => undefined)]);
       await port.look();
       await look();
-      metrics.knowTargets(
-        book.rules.policies,
-        node.cards.map(({ pci }) => pci),
-      );
+      metrics.knowTargets(book.rules.policies, watch.cards);
       const { rules, options: settings } = book;
       const detail = { policies: rules.policies.length, enforce: settings.enforce, observing, rules: rules.version };
       if (!settings.frozen) {
@@ -374,10 +332,7 @@ export function createActuator(options: ActuatorOptions): Actuator {
       book.rules = rules;
       book.considered.clear();
       metrics.know(rules);
-      metrics.knowTargets(
-        rules.policies,
-        node.cards.map(({ pci }) => pci),
-      );
+      metrics.knowTargets(rules.policies, watch.cards);
       metrics.reloaded(true, wall());
       if (state !== 'ready') return;
       lookAtWindows();

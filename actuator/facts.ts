@@ -64,7 +64,8 @@ function cardFacts(record: CardRecord, options: FactsOptions, book: Book, kept: 
   };
 }
 
-function readingsOf(record: CardRecord): ReadonlyMap<string, Reading<unknown>> {
+/** All that may be said of a card now, keyed as in policies without `gpu.`. */
+export function readingsOf(record: CardRecord): ReadonlyMap<string, Reading<unknown>> {
   const all = new Map<string, Reading<unknown>>();
   for (const readings of record.shown()) for (const [key, reading] of readings.toMap()) all.set(key, reading);
   return all;

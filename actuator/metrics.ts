@@ -1,8 +1,9 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PoolStats } from '../amdgpu/lanes/pool.ts';
 import type { LoopLag } from '../base/loop-lag.ts';
-import { loopLagMetric, processMetrics } from '../base/process-metrics.ts';
+import { buildInfoMetric, lanesMetric, loopLagMetric, processMetrics } from '../base/process-metrics.ts';
 import type { Book } from '../model/book.ts';
+import { OPEN_STATES } from '../model/case.ts';
 import { KNOBS } from '../model/claim.ts';
 import { type Change, DECIDED, type Decision } from '../model/decision.ts';
 import { MOMENTS, POLICY_MODES, type RuleSet } from '../model/policy.ts';
@@ -24,14 +25,14 @@ export interface MetricsOptions {
   lag: LoopLag;
   stepped: () => number;
   ledgerBytes: () => number;
-  /** `acting`, `observing` (another process writes on this host), `frozen` (the ledger cannot be read). */
-  standing: () => 'acting' | 'observing' | 'frozen';
+  standing: () => Standing;
   /** Absent where no exporter is named. */
   exporterUp?: (() => boolean) | undefined;
 }
 
-export const STANDINGS = ['acting', 'observing', 'frozen'] as const;
-const OPEN = ['pending', 'applying', 'active', 'releasing'] as const;
+/** `observing`: another process writes on this host. `frozen`: the ledger cannot be read. */
+const STANDINGS = ['acting', 'observing', 'frozen'] as const;
+export type Standing = (typeof STANDINGS)[number];
 const MODES = ['enforce', 'dry_run'] as const;
 /** What became of a knob; `settled` and `given_back` are the good ends. */
 const KNOB_OUTCOMES = ['settled', 'unsettled', 'failed', 'foreign', 'given_back', 'overridden'] as const;
@@ -59,12 +60,7 @@ export class ActuatorMetrics {
     const registers = [this.registry];
     processMetrics(registers);
     loopLagMetric('nightshift_event_loop_lag_seconds', options.lag, registers);
-    new Gauge({
-      name: 'nightshift_build_info',
-      help: 'Version of this actuator.',
-      labelNames: ['version', 'revision', 'nodejs'],
-      registers,
-    }).set({ version: options.version, revision: options.revision, nodejs: process.version }, 1);
+    buildInfoMetric('nightshift_build_info', 'Version of this actuator.', options, registers);
     const labelNames = ['policy', 'outcome', 'reason'] as const;
     this.#decisions = new Counter({
       name: 'nightshift_decisions_total',
@@ -272,17 +268,12 @@ function standing(options: MetricsOptions, registers: Registry[]): void {
     'By how much the system time was set since the start.',
     () => options.stepped() / 1000,
   );
-  new Gauge({
-    name: 'nightshift_lanes',
-    help: 'Processes that touch cards, by state; a stuck one waits for a card that does not answer.',
-    labelNames: ['state'],
+  lanesMetric(
+    'nightshift_lanes',
+    'Processes that touch cards, by state; a stuck one waits for a card that does not answer.',
+    options.lanes,
     registers,
-    collect() {
-      const { lanes, stuck } = options.lanes();
-      this.set({ state: 'stuck' }, stuck.length);
-      this.set({ state: 'working' }, lanes - stuck.length);
-    },
-  });
+  );
 }
 
 function holdings(options: MetricsOptions, registers: Registry[]): void {
@@ -296,7 +287,7 @@ function holdings(options: MetricsOptions, registers: Registry[]): void {
       for (const { state, mode } of options.book().cases.values()) {
         counts.set(`${state} ${mode}`, (counts.get(`${state} ${mode}`) ?? 0) + 1);
       }
-      for (const state of OPEN)
+      for (const state of OPEN_STATES)
         for (const mode of MODES) this.set({ state, mode }, counts.get(`${state} ${mode}`) ?? 0);
     },
   });

@@ -44,3 +44,33 @@ export function loopLagMetric(name: string, lag: LoopLag, registers: Registry[])
     },
   });
 }
+
+export function buildInfoMetric(
+  name: string,
+  help: string,
+  { version, revision }: { version: string; revision: string },
+  registers: Registry[],
+): void {
+  const labelNames = ['version', 'revision', 'nodejs'];
+  new Gauge({ name, help, labelNames, registers }).set({ version, revision, nodejs: process.version }, 1);
+}
+
+/** Child processes of ours, by whether they get on. */
+export function lanesMetric(
+  name: string,
+  help: string,
+  stats: () => { lanes: number; stuck: readonly string[] },
+  registers: Registry[],
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames: ['state'],
+    registers,
+    collect() {
+      const { lanes, stuck } = stats();
+      this.set({ state: 'stuck' }, stuck.length);
+      this.set({ state: 'working' }, lanes - stuck.length);
+    },
+  });
+}

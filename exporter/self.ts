@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { PoolStats } from '../amdgpu/lanes/pool.ts';
 import type { LoopLag } from '../base/loop-lag.ts';
-import { loopLagMetric, processMetrics } from '../base/process-metrics.ts';
+import { buildInfoMetric, lanesMetric, loopLagMetric, processMetrics } from '../base/process-metrics.ts';
 
 export interface SelfOptions {
   version: string;
@@ -58,23 +58,13 @@ export class SelfMetrics {
       registers,
     });
     for (const outcome of ['complete', 'partial', 'shared']) this.scrapes.inc({ outcome }, 0);
-    new Gauge({
-      name: 'amdgpu_exporter_build_info',
-      help: 'Version of this exporter.',
-      labelNames: ['version', 'revision', 'nodejs'],
+    buildInfoMetric('amdgpu_exporter_build_info', 'Version of this exporter.', options, registers);
+    lanesMetric(
+      'amdgpu_exporter_lanes',
+      'Reading processes, by state; a stuck one waits for a card that does not answer.',
+      options.lanes,
       registers,
-    }).set({ version: options.version, revision: options.revision, nodejs: process.version }, 1);
-    new Gauge({
-      name: 'amdgpu_exporter_lanes',
-      help: 'Reading processes, by state; a stuck one waits for a card that does not answer.',
-      labelNames: ['state'],
-      registers,
-      collect() {
-        const { lanes, stuck } = options.lanes();
-        this.set({ state: 'stuck' }, stuck.length);
-        this.set({ state: 'working' }, lanes - stuck.length);
-      },
-    });
+    );
     let splits = 0;
     new Counter({
       name: 'amdgpu_exporter_lane_splits_total',

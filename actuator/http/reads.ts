@@ -1,6 +1,6 @@
 import express, { type Request, type Response, type Router } from 'express';
 import type { Book } from '../../model/book.ts';
-import { CASE_STATES, type Case } from '../../model/case.ts';
+import { CASE_STATES, type Case, OPEN_STATES } from '../../model/case.ts';
 import { knobKey } from '../../model/claim.ts';
 import type { HistoryEntry } from '../../model/decision.ts';
 import type { Facts } from '../../model/facts.ts';
@@ -95,8 +95,8 @@ function caseQuery(request: Request, response: Response, facts: Facts): CaseQuer
     refuse(response, 400, 'QUERY_INVALID', `state=${unknown}: must be one of ${CASE_STATES.join(', ')}`);
     return undefined;
   }
-  const open = CASE_STATES.slice(0, CASE_STATES.indexOf('released'));
-  const wanted = (states as Case['state'][] | undefined) ?? (request.query.all === undefined ? open : undefined);
+  const wanted =
+    (states as Case['state'][] | undefined) ?? (request.query.all === undefined ? [...OPEN_STATES] : undefined);
   return {
     ...(wanted === undefined ? {} : { state: wanted }),
     ...text(request, 'policy'),

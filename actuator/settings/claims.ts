@@ -1,3 +1,4 @@
+import { wholeOf } from '../../amdgpu/knobs/envelope.ts';
 import type { Case } from '../../model/case.ts';
 import type { Claim, KnobFacts, KnobName } from '../../model/claim.ts';
 import type { CardFacts } from '../../model/facts.ts';
@@ -89,8 +90,7 @@ function knobsOf({ powerCap, clockMax, memClockMax }: Wish): { knob: KnobName; w
 function numberOf(wish: number | PowerWish, facts: KnobFacts): number | undefined {
   if (typeof wish === 'number') return wish;
   if ('watts' in wish) return Math.floor(wish.watts);
-  // Drivers before 5.15 do not tell the default; what the driver allows at most is what those parts come with.
-  const whole = facts.default ?? facts.max;
+  const whole = wholeOf(facts);
   // 0.29 of 100 W is 29 W, also where the product is a hair below.
   return whole === undefined ? undefined : Math.floor(wish.share * whole + 1e-6);
 }

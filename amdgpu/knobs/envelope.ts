@@ -15,9 +15,16 @@ export const POWER_FLOOR_SHARE = 0.4;
 /** Share of the highest clock below which no clock is limited; a choice of ours for the same reason. */
 export const CLOCK_FLOOR_SHARE = 0.4;
 
+/** What a share of a knob is a share of: its default, and where that is not told the most that the driver takes. */
+export function wholeOf(range: { default?: number; max: number }): number;
+export function wholeOf(range: Pick<KnobFacts, 'default' | 'max'>): number | undefined;
+export function wholeOf({ default: standard, max }: Pick<KnobFacts, 'default' | 'max'>): number | undefined {
+  return standard ?? max;
+}
+
 /** W; drivers are known to refuse the exact end of a range, so the floor stays 1 W inside. */
 export function powerFloor(range: { min?: number; max: number; default?: number }): number {
-  const share = Math.ceil(POWER_FLOOR_SHARE * (range.default ?? range.max));
+  const share = Math.ceil(POWER_FLOOR_SHARE * wholeOf(range));
   return Math.max(share, (range.min ?? 0) + 1);
 }
 
