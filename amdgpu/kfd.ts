@@ -1,4 +1,4 @@
-import { gfxName, kfdCache, kfdNumber, kfdPciAddress, parseProperties } from './formats/kfd.ts';
+import { gfxName, kfdNumber, kfdPciAddress, parseProperties } from './formats/kfd.ts';
 import { parseUint, parseWord } from './formats/scalar.ts';
 import type { LanePool } from './lanes/pool.ts';
 import type { Entry, FileResult, Item } from './lanes/protocol.ts';
@@ -24,7 +24,7 @@ export interface KfdNode {
   usedMemory?: string;
   ioLinks: Properties[];
   p2pLinks: Properties[];
-  /** Caches of one level and kind are alike: how many there are, and the size of one. */
+  /** Caches of one level and kind are alike: how many there are, and the size of one. Empty until they were read. */
   caches: CacheKind[];
 }
 
@@ -41,10 +41,10 @@ export interface Topology {
 }
 
 const ASK = 2000;
-const SUBS = ['mem_banks', 'io_links', 'p2p_links', 'caches'] as const;
+const SUBS = ['mem_banks', 'io_links', 'p2p_links'] as const;
 
 /**
- * Reads the topology's GPU nodes; CPU nodes are left out. Nodes that a device cgroup hides (EPERM) are left out too.
+ * Reads the topology's GPU nodes but for their caches; CPU nodes are left out. Nodes that a device cgroup hides (EPERM) are left out too.
  * Not complete where some of it did not answer: its lock can be held by a reset that hangs.
  * Source: torvalds/linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c.
  */
@@ -144,18 +144,7 @@ function detailFiles(
 function add(node: KfdNode, sub: Sub, properties: Properties): void {
   if (sub === 'mem_banks') node.memBanks.push(properties);
   else if (sub === 'io_links') node.ioLinks.push(properties);
-  else if (sub === 'p2p_links') node.p2pLinks.push(properties);
-  else addCache(node.caches, properties);
-}
-
-function addCache(caches: CacheKind[], properties: Properties): void {
-  const cache = kfdCache(properties);
-  if (cache === undefined) return;
-  const { level, bytes } = cache;
-  const kind = cache.data && cache.instruction ? 'unified' : cache.instruction ? 'instruction' : 'data';
-  const known = caches.find((one) => one.level === level && one.kind === kind);
-  if (known === undefined) caches.push({ level, kind, bytes, count: 1 });
-  else known.count += 1;
+  else node.p2pLinks.push(properties);
 }
 
 async function ask(pool: LanePool, items: Item[]): Promise<(readonly FileResult[] | undefined)[]> {

@@ -8,6 +8,7 @@ import { CostlyReader } from './costly.ts';
 import { healthOf } from './health.ts';
 import { Inspections } from './inspect.ts';
 import { contextOf, judgedTable, tableOf } from './interpret.ts';
+import { CacheReader } from './kfd-caches.ts';
 import type { LanePool, Outcome, Task } from './lanes/pool.ts';
 import type { Paths } from './paths.ts';
 import { gentleWhenNotNeeded, needed } from './plan.ts';
@@ -49,7 +50,7 @@ const COSTLY_MS = 60_000;
 const RETRY_MS = 1_000;
 const LONGEST_RETRY_MS = 300_000;
 const WATCH_MS = 2_000;
-/** Discovery goes on without cards that take longer to look at; they come when they have answered. */
+/** Discovery goes on without cards, and without caches, that take longer to look at; they come when they have answered. */
 const PATIENCE_MS = 250;
 
 /** The cards of this node as they are now: finds them, reads them through lanes, makes readings of what was read. */
@@ -68,12 +69,14 @@ export class AmdNode {
   #fingerprint: string | undefined;
   #generation = 0;
   readonly #costly: CostlyReader;
+  readonly #caches: CacheReader;
 
   constructor(options: NodeOptions) {
     this.#options = options;
     this.#once = onceLog(options.log);
     const { pool, clock, costlyMs = COSTLY_MS } = options;
     this.#costly = new CostlyReader(pool, clock, costlyMs, () => this.cards);
+    this.#caches = new CacheReader(pool, options.paths);
     this.#inspections = new Inspections(options.pool, options.clock, PATIENCE_MS, () => this.rediscover());
   }
 
@@ -137,7 +140,7 @@ export class AmdNode {
 
   #isComplete(): boolean {
     const now = this.#survey;
-    return now?.answered === true && now.devices.every((device) => device.complete);
+    return now?.answered === true && this.#caches.complete && now.devices.every((device) => device.complete);
   }
 
   /** One pass over all cards; true where the topology is not what it was. */
@@ -308,7 +311,10 @@ export class AmdNode {
       pool.dismiss(pci);
       this.#once.report(`card ${pci}`, 'card is gone', { gpu: record.gpu });
     }
+    const caches = this.#caches.fill(now.kfd);
+    const inTime = await this.#within(caches, PATIENCE_MS);
     this.#fix(now);
+    if (!inTime) void caches.then(() => this.#survey === now && this.#fix(now));
   }
 
   /** Readings that only discovery changes. */

@@ -33,6 +33,9 @@ except ImportError:
         sys.exit("fuse.py: python3-fusepy is not installed")
 
 ATTRIBUTE_SIZE = 4096
+# How long the kernel may go by what a name led to: a path has a dozen, and each would be asked for at every open. What is
+# opened, listed or read is always asked here.
+LOOKUPS_HOLD_S = 0.2
 SHOWN = ("sys", "proc")
 
 
@@ -94,12 +97,15 @@ class State:
         self.modes = {}
 
     def take(self, message):
+        """True where something vanishes that was there."""
         known = {fault.key: fault for fault in self.faults}
+        vanishes = any("vanish" in order and order["key"] not in known for order in message["faults"])
         self.faults = [known.pop(order["key"], None) or Fault(order) for order in message["faults"]]
         self.asked = [re.compile(match, re.DOTALL) for match in message["asked"]]
         self.modes = message["modes"]
         for fault in known.values():
             fault.cleared.set()
+        return vanishes
 
     def fault(self, path, key):
         """The fault set last that has something to say on `key`."""
@@ -135,11 +141,13 @@ class Mirror(Operations):
         self.next_handle = 1
 
     def take(self, message):
-        self.state.take(message)
+        vanishes = self.state.take(message)
         with self.lock:
             for handle in self.handles.values():
                 if self.state.vanished(handle.path):
                     handle.dead = True
+        if vanishes:
+            time.sleep(LOOKUPS_HOLD_S)  # until then the kernel goes by what it knows
 
     def real(self, path):
         return os.path.join(self.source, path) if path else self.source
@@ -322,9 +330,9 @@ def main():
         nothreads=False,
         direct_io=True,
         default_permissions=True,
-        entry_timeout=0,
+        entry_timeout=LOOKUPS_HOLD_S,
         negative_timeout=0,
-        attr_timeout=0,
+        attr_timeout=LOOKUPS_HOLD_S,
         fsname="nightshift",
         **everyone,
     )

@@ -54,6 +54,7 @@ interface Watch {
 
 export class LiveFiles {
   readonly #dir: string;
+  readonly #exact: boolean;
   readonly #limit: number;
   readonly #files = new Map<string, Kept>();
   readonly #links = new Map<string, string>();
@@ -62,10 +63,14 @@ export class LiveFiles {
   /** Writes since the start, for whoever measures. */
   writes = 0;
 
-  /** `limit`: most descriptors kept open; files beyond it are opened for each write. */
-  constructor(dir: string, limit = 512) {
+  /**
+   * `limit`: most descriptors kept open; files beyond it are opened for each write. `exact`: a text of another length is moved in
+   * as a new file, with no blanks; for files that are opened at every read, as a relay does.
+   */
+  constructor(dir: string, { limit = 512, exact = false }: { limit?: number; exact?: boolean } = {}) {
     this.#dir = dir;
     this.#limit = limit;
+    this.#exact = exact;
   }
 
   /** Takes over a tree that was just written. */
@@ -192,10 +197,17 @@ export class LiveFiles {
       watch.recent = true;
       return;
     }
+    const bytes = bytesOf(content);
+    if (this.#exact && bytes.length !== kept.size) {
+      this.#close(kept);
+      this.#create(path, { content, ...(kept.mode === undefined ? {} : { mode: kept.mode }) });
+      if (watch) watch.recent = true;
+      return;
+    }
     const fd = this.#descriptor(path, kept, foreign || watch !== undefined);
     if (fd === undefined) return;
     try {
-      kept.size = (foreign ? overwrite : replaceText)(fd, kept, bytesOf(content));
+      kept.size = (foreign ? overwrite : replaceText)(fd, kept, bytes);
       kept.content = content;
       this.writes += 1;
       if (watch) {

@@ -114,7 +114,7 @@ export class LiveNode {
     this.#truth.event(this.#now(), 'start', { model, gpus, seed, speed, scenario: scenario?.name });
     this.#life.settle(0);
     writeTree(this.dir, this.node);
-    const files = new LiveFiles(this.dir);
+    const files = new LiveFiles(this.dir, { exact: relayed });
     const answer = (path: string, text: string): WriteResult => this.#life.write(path, text);
     this.#running = {
       files,

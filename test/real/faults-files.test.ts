@@ -228,6 +228,18 @@ describe('one node of the topology', () => {
     expect(performance.now() - start).toBeLessThan(20_000);
     expect(exporter.pool.stats.stuck).toEqual(['kfd']);
   });
+
+  it('hangs where its caches are: nothing waits for them, and they are there when it has answered', async () => {
+    await topology.set('caches/**', { hangSeconds: 30, on: 'open' });
+    const { scrape, until } = await runExporter(node.path, { laneDeadlineMs: 400 });
+    const bad = await scrape();
+    expect(bad.read()).toEqual(ALL);
+    expect(bad.samples('amdgpu_caches', { gpu: BAD })).toEqual([]);
+    expect(bad.samples('amdgpu_compute_units', { gpu: BAD })).toHaveLength(1);
+    await topology.clear();
+    const again = await until((one) => one.samples('amdgpu_caches', { gpu: BAD }).length > 0);
+    expect(again?.samples('amdgpu_caches', { gpu: BAD })).toEqual(well.samples('amdgpu_caches', { gpu: BAD }));
+  });
 });
 
 describe('a table that cannot be read', () => {

@@ -41,18 +41,25 @@ describe('a living node', () => {
     expect(inodes()).toEqual(before);
   });
 
-  it('shows what its description says, but for blanks before the last newline', () => {
-    const { live, clock, dir, node } = lab({ node: { model: 'mi250x', cards: 2 } });
+  it.each([
+    ['but for blanks before the last newline', false],
+    ['exactly, where a relay opens the files for each reader', true],
+  ])('shows what its description says, %s', (_, relayed) => {
+    const { live, clock, dir, node, path } = lab({ node: { model: 'mi250x', cards: 2 }, relayed });
     clock.advance(20_000);
     // After an event also what is looked at seldom is.
     live.event('ambient', 24);
+    const cap = path(0, 'hwmon/power1_cap');
+    expect(live.write(cap, '90000000\n')).toMatchObject({ ok: true });
+    const expected = (text: string): string => (relayed ? text : text.replace(/ +\n$/, '\n'));
     const wrong = [...renderNode(node)].filter(([path, entry]) => {
       if ('link' in entry) return false;
       const shown = readFileSync(join(dir, path));
       if (typeof entry.content !== 'string') return !shown.equals(Buffer.from(entry.content));
-      return shown.toString('utf8').replace(/ +\n$/, '\n') !== entry.content.replace(/ +\n$/, '\n');
+      return expected(shown.toString('utf8')) !== expected(entry.content);
     });
     expect(wrong.map(([path]) => path)).toEqual([]);
+    expect(readFileSync(join(dir, cap), 'utf8')).toBe(relayed ? '90000000\n' : '90000000 \n');
   });
 
   it('lives the same life for the same seed, and another for another', () => {

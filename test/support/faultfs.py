@@ -28,6 +28,9 @@ except ImportError:
     from fuse import FUSE, FuseOSError, Operations
 
 ATTRIBUTE_SIZE = 4096
+# How long the kernel may go by what a name led to: a path has a dozen, and each would be asked for at every open. What is
+# opened, listed or read is always asked here.
+LOOKUPS_HOLD_S = 0.2
 
 # Refused before any driver code runs; everything else comes from the driver, so from read().
 REFUSED_AT_OPEN = {"EACCES", "EMFILE", "ENFILE", "ENOENT", "ELOOP", "EROFS"}
@@ -115,6 +118,7 @@ class FaultFs(Operations):
             rule = self.rules.set(message["pattern"], message["fault"])
             if rule.vanish:
                 self.kill_handles(rule.regex)
+                time.sleep(LOOKUPS_HOLD_S)  # until then the kernel goes by what it knows
         elif op == "clear":
             self.rules.clear(message.get("pattern"))
         else:
@@ -271,9 +275,9 @@ def main():
         ro=True,
         direct_io=True,
         default_permissions=True,
-        entry_timeout=0,
+        entry_timeout=LOOKUPS_HOLD_S,
         negative_timeout=0,
-        attr_timeout=0,
+        attr_timeout=LOOKUPS_HOLD_S,
         fsname="faultfs",
         **everyone,
     )
