@@ -40,18 +40,14 @@ export function factsOf(options: FactsOptions, book: Book): Facts {
 function cardFacts(record: CardRecord, options: FactsOptions, book: Book, kept: ReadonlySet<string>): CardFacts {
   const { card } = record.found;
   const { health } = record;
-  let readings: ReadonlyMap<string, Reading<unknown>> | undefined;
   let knobs: ReadonlyMap<KnobName, KnobFacts> | undefined;
   const number = options.numberOf(card);
   const meant = book.numbers.get(number);
   return {
     card,
     health,
+    readings: { get: (key) => readingOf(record, key) },
     // Made when something asks for it: most cards of most decisions are not asked about.
-    get readings() {
-      readings ??= readingsOf(record);
-      return readings;
-    },
     get knobs() {
       knobs ??= options.knobs(card.pci);
       return knobs;
@@ -64,11 +60,13 @@ function cardFacts(record: CardRecord, options: FactsOptions, book: Book, kept: 
   };
 }
 
-/** All that may be said of a card now, keyed as in policies without `gpu.`. */
-export function readingsOf(record: CardRecord): ReadonlyMap<string, Reading<unknown>> {
-  const all = new Map<string, Reading<unknown>>();
-  for (const readings of record.shown()) for (const [key, reading] of readings.toMap()) all.set(key, reading);
-  return all;
+/** What may be said of a card now, under a key as in policies without `gpu.`. */
+export function readingOf(record: CardRecord, key: string): Reading<unknown> | undefined {
+  for (const readings of record.shown().toReversed()) {
+    const reading = readings.find(key);
+    if (reading !== undefined) return reading;
+  }
+  return undefined;
 }
 
 /**

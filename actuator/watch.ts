@@ -6,7 +6,7 @@ import type { Facts } from '../model/facts.ts';
 import type { Reading } from '../model/reading.ts';
 import { newNumbers } from './begin.ts';
 import type { ExporterLink } from './exporter-link.ts';
-import { factsOf, readingsOf } from './facts.ts';
+import { factsOf, readingOf } from './facts.ts';
 
 export interface WatchOptions {
   node: AmdNode;
@@ -54,7 +54,7 @@ export class Watch {
   /** The newest reading of one card. */
   reading(pci: string, key: string): Reading<unknown> | undefined {
     const record = this.#options.node.cards.find((one) => one.pci === pci);
-    return record && readingsOf(record).get(key);
+    return record && readingOf(record, key);
   }
 
   /** One look at a time, shared by all who ask: a second one would take away what the first has read. */

@@ -35,6 +35,8 @@ interface Series {
  */
 export class Readings {
   readonly #series = new Map<Quantity, Series>();
+  /** Made when somebody asks for a key, and anew when a series came or went. */
+  #named: ReadonlyMap<string, readonly Slot[]> | undefined;
   #pass = 0;
   #at = 0;
   readonly #onImplausible: (source: string) => void;
@@ -140,16 +142,17 @@ export class Readings {
   /** Keyed as policies name them: `temperature.junction`. */
   toMap(): Map<string, Reading<Value>> {
     const out = new Map<string, Reading<Value>>();
-    for (const [quantity, { list }] of this.#series) {
-      for (const slot of list) {
-        if (slot.pass !== this.#pass) continue;
-        const key = [quantity.key || 'info', ...slot.labels.filter((label) => label !== '')].join('.');
-        const { at, source } = slot;
-        if (slot.value !== undefined) out.set(key, { at, source, value: slot.value });
-        else if (slot.absent !== undefined) out.set(key, { at, source, absent: slot.absent });
-      }
+    for (const [key, slots] of this.#byKey()) {
+      const reading = this.#current(slots);
+      if (reading !== undefined) out.set(key, reading);
     }
     return out;
+  }
+
+  /** As `toMap().get(key)`, without the map. */
+  find(key: string): Reading<Value> | undefined {
+    const slots = this.#byKey().get(key);
+    return slots && this.#current(slots);
   }
 
   /** The counters begin anew: reset, reload, or another card in the same place. */
@@ -165,7 +168,31 @@ export class Readings {
       const root: Branch = { slot: undefined, next: undefined };
       for (const slot of kept) branchTo(root, slot.labels).slot = slot;
       this.#series.set(quantity, { root, list: kept });
+      this.#named = undefined;
     }
+  }
+
+  #byKey(): ReadonlyMap<string, readonly Slot[]> {
+    if (this.#named !== undefined) return this.#named;
+    const named = new Map<string, Slot[]>();
+    for (const { list } of this.#series.values()) {
+      for (const slot of list) {
+        const key = keyOf(slot);
+        const same = named.get(key);
+        if (same === undefined) named.set(key, [slot]);
+        else same.push(slot);
+      }
+    }
+    this.#named = named;
+    return named;
+  }
+
+  #current(slots: readonly Slot[]): Reading<Value> | undefined {
+    const slot = slots.findLast(({ pass }) => pass === this.#pass);
+    if (slot === undefined) return undefined;
+    const { at, source, value, absent } = slot;
+    if (value !== undefined) return { at, source, value };
+    return absent === undefined ? undefined : { at, source, absent };
   }
 
   #write(slot: Slot, value: Value, source: string): void {
@@ -196,21 +223,31 @@ export class Readings {
     if (b !== undefined) branch = childOf(branch, b);
     if (c !== undefined) branch = childOf(branch, c);
     if (d !== undefined) branch = childOf(branch, d);
-    return (
-      branch.slot ??
-      make(
-        series,
-        branch,
-        quantity,
-        [a, b, c, d].filter((label) => label !== undefined),
-      )
-    );
+    return branch.slot ?? this.#make(series, branch, quantity, [a, b, c, d].filter(isGiven));
   }
 
   #slotOf(quantity: Quantity, labels: readonly string[]): Slot {
     const series = this.#seriesOf(quantity);
     const branch = branchTo(series.root, labels);
-    return branch.slot ?? make(series, branch, quantity, labels);
+    return branch.slot ?? this.#make(series, branch, quantity, labels);
+  }
+
+  #make(series: Series, branch: Branch, quantity: Quantity, labels: readonly string[]): Slot {
+    const slot: Slot = {
+      quantity,
+      labels,
+      value: undefined,
+      absent: undefined,
+      at: 0,
+      source: '',
+      pass: 0,
+      cached: undefined,
+      counter: undefined,
+    };
+    branch.slot = slot;
+    series.list.push(slot);
+    this.#named = undefined;
+    return slot;
   }
 
   #seriesOf(quantity: Quantity): Series {
@@ -223,21 +260,10 @@ export class Readings {
   }
 }
 
-function make(series: Series, branch: Branch, quantity: Quantity, labels: readonly string[]): Slot {
-  const slot: Slot = {
-    quantity,
-    labels,
-    value: undefined,
-    absent: undefined,
-    at: 0,
-    source: '',
-    pass: 0,
-    cached: undefined,
-    counter: undefined,
-  };
-  branch.slot = slot;
-  series.list.push(slot);
-  return slot;
+const isGiven = (label: string | undefined): label is string => label !== undefined;
+
+function keyOf({ quantity, labels }: Slot): string {
+  return [quantity.key || 'info', ...labels.filter((label) => label !== '')].join('.');
 }
 
 function childOf(branch: Branch, label: string): Branch {

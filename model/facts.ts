@@ -8,7 +8,7 @@ export interface CardFacts {
   card: Card;
   health: Health;
   /** Keyed as in policies without `gpu.`: `temperature.junction`. Empty where the card does not answer. */
-  readings: ReadonlyMap<string, Reading<unknown>>;
+  readings: Pick<ReadonlyMap<string, Reading<unknown>>, 'get'>;
   /** When the newest of the readings was made. */
   at: Instant;
   /** The firmware's own time of the readings, or their time where the firmware tells none: two of one stamp are one sample. */

@@ -8,10 +8,10 @@ import type { OpenTrigger, Trigger } from '../../model/trigger.ts';
 import { advance, renewed } from './advance.ts';
 import { consider, suppressed } from './consider.ts';
 import type { Event } from './event.ts';
-import { aimOf, everyTarget, isFor, openFor } from './match.ts';
+import { aimOf, isFor, openFor } from './match.ts';
 import { close, isOutdated, release, supersede } from './release.ts';
 import { hear, settle } from './settle.ts';
-import { Sitting } from './sitting.ts';
+import { type Look, Sitting } from './sitting.ts';
 import { hasProof } from './witness.ts';
 
 /**
@@ -86,10 +86,11 @@ function onNews(sitting: Sitting, policy: Policy, { target, triggers }: Look, tr
 function onTick(sitting: Sitting): Decision[] {
   const { book } = sitting;
   const decisions: Decision[] = [];
-  const aims = new Map<string, Map<string, Look>>();
+  const aims = new Map<string, ReadonlyMap<string, Look>>();
   for (const policy of book.rules.policies) {
     const looks = looksOf(sitting, policy, decisions);
-    aims.set(policy.name, looks);
+    // Those of all policies at once would be most of the garbage of a tick.
+    if ((book.caseOf.get(policy.name)?.size ?? 0) > 0) aims.set(policy.name, looks);
     for (const { target, triggers } of looks.values()) {
       if (openCase(sitting, policy, target) === undefined) push(decisions, consider(sitting, policy, target, triggers));
     }
@@ -122,27 +123,16 @@ function stillOpen(sitting: Sitting, policy: Policy, one: Case): OpenTrigger[] {
 
 const NODE: Target = { kind: 'node' };
 
-interface Look {
-  target: Target;
-  triggers: OpenTrigger[];
-}
-
 /** Targets that a policy has reason to look at now, each with the open triggers that lead there. */
-export function looksOf(sitting: Sitting, policy: Policy, refused: Decision[]): Map<string, Look> {
-  const looks = new Map<string, Look>();
-  const add = (target: Target, trigger?: OpenTrigger): void => {
+export function looksOf(sitting: Sitting, policy: Policy, refused: Decision[]): ReadonlyMap<string, Look> {
+  if (policy.on.length === 0) return sitting.looksEverywhere(policy);
+  const looks = new Map<string, { target: Target; triggers: OpenTrigger[] }>();
+  const add = (target: Target, trigger: OpenTrigger): void => {
     const key = sitting.keyOf(target);
-    let look = looks.get(key);
-    if (look === undefined) {
-      look = { target, triggers: [] };
-      looks.set(key, look);
-    }
-    if (trigger !== undefined) look.triggers.push(trigger);
+    const look = looks.get(key);
+    if (look === undefined) looks.set(key, { target, triggers: [trigger] });
+    else look.triggers.push(trigger);
   };
-  if (policy.on.length === 0) {
-    for (const target of everyTarget(policy, sitting.facts)) add(target);
-    return looks;
-  }
   const lost: { reason: DecisionReason; trigger: string }[] = [];
   for (const trigger of openFor(sitting.book, policy, sitting.now)) {
     const aim = sitting.aim(policy, trigger);

@@ -9,11 +9,13 @@ import type { OpenTrigger, Trigger } from '../../model/trigger.ts';
 export type Aim = { targets: readonly Target[] } | { nowhere: DecisionReason };
 
 export function matches(pattern: TriggerPattern, trigger: Trigger): boolean {
-  if (pattern.source !== trigger.source || pattern.name !== trigger.name) return false;
-  if (pattern.labels === undefined) return true;
-  return Object.entries(pattern.labels).every(
-    ([name, value]) => Object.hasOwn(trigger.values, name) && String(trigger.values[name]) === value,
-  );
+  return pattern.source === trigger.source && pattern.name === trigger.name && saysSo(trigger, pattern.labels);
+}
+
+/** The trigger carries these labels. */
+function saysSo({ values }: Trigger, labels: TriggerPattern['labels']): boolean {
+  if (labels === undefined) return true;
+  return Object.entries(labels).every(([name, value]) => Object.hasOwn(values, name) && String(values[name]) === value);
 }
 
 export function isFor(policy: Policy, trigger: Trigger): boolean {
@@ -53,9 +55,11 @@ export function aimOf(policy: Policy, trigger: Trigger, facts: Facts): Aim {
 export function openFor(book: Book, policy: Policy, now: number): OpenTrigger[] {
   const found: OpenTrigger[] = [];
   for (const pattern of policy.on) {
-    for (const trigger of book.open.get(openKey(pattern.source, pattern.name))?.values() ?? []) {
+    const open = book.open.get(openKey(pattern.source, pattern.name));
+    if (open === undefined) continue;
+    for (const trigger of open.values()) {
       const heard = trigger.until === undefined ? now - trigger.seenAt <= policy.leaseMs : now < trigger.until;
-      if (heard && matches(pattern, trigger)) found.push(trigger);
+      if (heard && saysSo(trigger, pattern.labels)) found.push(trigger);
     }
   }
   return found;

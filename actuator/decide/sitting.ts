@@ -6,7 +6,13 @@ import type { Policy, Scope } from '../../model/policy.ts';
 import { type Target, targetKey } from '../../model/target.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { scopeOf } from '../../rules/language/variables.ts';
-import { type Aim, aimOf } from './match.ts';
+import { type Aim, aimOf, everyTarget } from './match.ts';
+
+/** A target, and the open triggers that lead a policy there. */
+export interface Look {
+  target: Target;
+  triggers: readonly OpenTrigger[];
+}
 
 /**
  * One sitting of `decide`: the book and the facts as they are, and what was decided in this sitting so far, which counts
@@ -19,6 +25,7 @@ export class Sitting {
   readonly #triggered = new Map<OpenTrigger, Map<string, Scope>>();
   readonly #keys = new Map<string, string>();
   readonly #aims = new Map<OpenTrigger, Aim>();
+  readonly #everywhere = new Map<Policy['target'], ReadonlyMap<string, Look>>();
   readonly #acting = new Map<string, number>();
   #recentActs = 0;
   /** Nothing acts here: then rehearsals are counted among themselves. */
@@ -109,15 +116,26 @@ export class Sitting {
     return key;
   };
 
-  /** As aimOf, made once for all policies of one kind of target. */
+  /** As aimOf, made once for all policies about cards where a card has to be looked for. */
   aim(policy: Policy, trigger: OpenTrigger): Aim {
-    if (policy.target !== 'gpu') return aimOf(policy, trigger, this.facts);
+    if (policy.target !== 'gpu' || trigger.target !== undefined) return aimOf(policy, trigger, this.facts);
     let aim = this.#aims.get(trigger);
     if (aim === undefined) {
       aim = aimOf(policy, trigger, this.facts);
       this.#aims.set(trigger, aim);
     }
     return aim;
+  }
+
+  /** All targets of this kind, as a policy without triggers looks at them; the same ones for all of those. */
+  looksEverywhere(policy: Policy): ReadonlyMap<string, Look> {
+    let looks = this.#everywhere.get(policy.target);
+    if (looks === undefined) {
+      const targets = everyTarget(policy, this.facts);
+      looks = new Map(targets.map((target) => [this.keyOf(target), { target, triggers: [] }]));
+      this.#everywhere.set(policy.target, looks);
+    }
+    return looks;
   }
 
   /** Variables for the conditions of this policy; those that name nothing of a trigger share one scope a target. */

@@ -34,7 +34,7 @@ const unknown = (reason: string): Fact => ({ unknown: reason });
 
 const MAX_AGE_MS = 10_000;
 
-/** Answers variables for one target. Reads nothing and remembers nothing; ages are by `facts.at`, local time by `facts.wall`. */
+/** Answers variables for one target, each as it was when first asked for. Reads nothing; ages are by `facts.at`, local time by `facts.wall`. */
 export function scopeOf(options: ScopeOptions): Scope {
   return new TargetScope(options);
 }
@@ -44,6 +44,8 @@ class TargetScope implements Scope {
   readonly #options: ScopeOptions;
   readonly #card: CardFacts | undefined;
   readonly #maxAgeMs: number;
+  /** Two hundred policies ask each card for the same few. */
+  readonly #answered = new Map<string, Fact>();
 
   constructor(options: ScopeOptions) {
     const { facts, target, maxAgeMs } = options;
@@ -54,6 +56,15 @@ class TargetScope implements Scope {
   }
 
   get(path: string): Fact {
+    let fact = this.#answered.get(path);
+    if (fact === undefined) {
+      fact = this.#answer(path);
+      this.#answered.set(path, fact);
+    }
+    return fact;
+  }
+
+  #answer(path: string): Fact {
     if (path.startsWith('gpu.')) return this.#gpu(path.slice(4));
     const dot = path.indexOf('.');
     const rest = path.slice(dot + 1);
