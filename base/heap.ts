@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 
 /**
  * Makes V8 collect early instead of growing: left alone it sizes its heap by the machine's memory, and a daemon that makes a
- * few megabytes of garbage a scrape comes to hold 150 MiB beside jobs that need the memory. Costs a few percent of a scrape.
+ * few megabytes of garbage a second comes to hold 150 MiB beside jobs that need the memory. Costs a few percent of a scrape.
  */
 export function keepHeapSmall(): void {
   setFlagsFromString('--semi-space-growth-factor=1');

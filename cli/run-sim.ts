@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import { type Daemon, runUntilSignal } from '../base/app.ts';
 import type { FlagValues } from '../base/flags.ts';
+import { keepHeapSmall } from '../base/heap.ts';
 import { createLog, type Log } from '../base/log.ts';
 import type { LiveNode } from '../sim/live/livenode.ts';
 import { begin, keepAlive, livingNode, serveInferenceOf, wishesOf } from './living.ts';
@@ -10,6 +11,7 @@ const SOCKET = '.relay';
 
 /** Lets a node live in a folder until a signal ends it; the files stay. */
 export async function runSimulation(dir: string, given: FlagValues<(typeof startFlags)['defs']>): Promise<void> {
+  keepHeapSmall();
   const log = createLog({ level: given['log.level'], format: given['log.format'] });
   let fail: (error: Error) => void = () => undefined;
   let changed: () => void = () => undefined;
