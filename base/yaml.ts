@@ -110,7 +110,7 @@ function toProblems(yaml: YamlText, path: Path, issue: z.core.$ZodIssue, schema:
 function explain(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type') {
     if (issue.input === undefined) return 'is missing';
-    return `must be ${article(issue.expected)}, not ${spell(issue.input)}`;
+    return `must be ${kindOf(issue.expected)}, not ${spell(issue.input)}`;
   }
   if (issue.code === 'invalid_value') {
     return `must be one of ${issue.values.map(String).join(', ')}, not ${spell(issue.input)}`;
@@ -118,24 +118,26 @@ function explain(issue: z.core.$ZodIssue): string {
   return issue.message;
 }
 
-function article(expected: string): string {
-  const words: Record<string, string> = {
-    string: 'a text',
-    number: 'a number',
-    int: 'a whole number',
-    boolean: 'true or false',
-    array: 'a list',
-    object: 'a block of keys',
-    record: 'a block of keys',
-  };
-  return words[expected] ?? expected;
+const KINDS: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'a block of keys',
+  record: 'a block of keys',
+};
+
+/** A kind of value by the word of the schema, as people say it. */
+export function kindOf(expected: string): string {
+  return KINDS[expected] ?? expected;
 }
 
-function spell(input: unknown): string {
-  if (input === null) return 'empty';
+/** What stands there, as far as it fits into a sentence. */
+export function spell(input: unknown): string {
+  if (input === null || input === undefined) return 'empty';
   if (Array.isArray(input)) return 'a list';
-  if (typeof input === 'object') return 'a block of keys';
-  return JSON.stringify(input);
+  return typeof input === 'object' ? 'a block of keys' : JSON.stringify(input);
 }
 
 function knownKeys(schema: z.ZodType, path: Path): string[] {

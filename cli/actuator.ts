@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { defineFlags, type FlagDef, type FlagValues } from '../base/flags.ts';
-import { LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
+import { LOG_FLAGS } from './log-flags.ts';
 import { PATH_FLAGS } from './paths.ts';
 
 export const LEDGER_FLAG = {
@@ -78,8 +78,7 @@ const FIXED = [
     kind: 'string',
     help: 'JSON lines of signals, played once from the start of this process as they were recorded',
   },
-  { name: 'log.level', kind: 'string', default: 'info', choices: LOG_LEVELS, help: 'least severe messages to print' },
-  { name: 'log.format', kind: 'string', default: 'logfmt', choices: LOG_FORMATS, help: 'form of the messages' },
+  ...LOG_FLAGS,
 ] as const satisfies readonly FlagDef[];
 
 export const flags = defineFlags(FIXED);

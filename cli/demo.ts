@@ -7,11 +7,11 @@ import type { Daemon } from '../base/app.ts';
 import { sleep, systemClock } from '../base/clock.ts';
 import { environmentError, toError } from '../base/errors.ts';
 import { defineFlags, type FlagDef } from '../base/flags.ts';
-import { LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import { MODELS } from '../sim/models.ts';
 import { scenarioNames } from '../sim/scenario.ts';
 import { addExporterFlags, collectorsOn, flags as exporterFlags } from './exporter.ts';
 import { MODEL_FLAG, NODE_FLAGS, wishesOf } from './living.ts';
+import { QUIET_LOG_FLAGS } from './log-flags.ts';
 import { loopbackOnly } from './loopback.ts';
 import { ALERTMANAGER_PROGRAMS, writeMonitoring } from './monitoring.ts';
 import { lookNext } from './simulated/look-next.ts';
@@ -63,8 +63,7 @@ const DEMO = [
     default: '127.0.0.1:9093',
     help: 'address of that Alertmanager, on loopback',
   },
-  { name: 'log.level', kind: 'string', default: 'warn', choices: LOG_LEVELS, help: 'least severe messages to print' },
-  { name: 'log.format', kind: 'string', default: 'logfmt', choices: LOG_FORMATS, help: 'form of the messages' },
+  ...QUIET_LOG_FLAGS,
 ] as const satisfies readonly FlagDef[];
 
 const flags = defineFlags(DEMO);

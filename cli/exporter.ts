@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { defineFlags, type FlagDef, type FlagValues } from '../base/flags.ts';
-import { LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import { COLLECTORS } from '../exporter/collectors.ts';
+import { LOG_FLAGS } from './log-flags.ts';
 import { PATH_FLAGS } from './paths.ts';
 
 const FIXED = [
@@ -65,8 +65,7 @@ const FIXED = [
     help: 'older documents give no counters, only their time',
   },
   { name: 'node.name', kind: 'string', help: 'name of this node in /v1/state (default: the host name)' },
-  { name: 'log.level', kind: 'string', default: 'info', choices: LOG_LEVELS, help: 'least severe messages to print' },
-  { name: 'log.format', kind: 'string', default: 'logfmt', choices: LOG_FORMATS, help: 'form of the messages' },
+  ...LOG_FLAGS,
 ] as const satisfies readonly FlagDef[];
 
 const SWITCHES: readonly FlagDef[] = COLLECTORS.map((collector) => ({

@@ -5,6 +5,7 @@ import { ALL_QUANTITIES, CATALOGUE } from '../model/quantities/catalogue.ts';
 import { COVERAGE, type Verdict } from '../model/quantities/coverage.ts';
 import { MATRIX, PROFILER_ROWS } from '../model/quantities/matrix.ts';
 import { GROUPS, type Group, metricName, type Quantity } from '../model/quantities/quantity.ts';
+import { code, table } from './markdown.ts';
 
 /** One line of the coverage table. */
 export interface CoverageLine {
@@ -221,14 +222,4 @@ export function totals(lines: readonly CoverageLine[]): string {
     (verdict) => `${verdict} ${count(verdict)}`,
   );
   return `**Total: ${lines.length} rows (F1–F53 as one): ${each.join(', ')}.**`;
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return `${[line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
 }

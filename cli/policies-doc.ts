@@ -22,6 +22,7 @@ import {
 import { mode, threshold, window } from '../rules/language/tables.ts';
 import { policyTest } from '../rules/language/testing/schema.ts';
 import { buildVocabulary, describeVariables } from '../rules/language/vocabulary.ts';
+import { code, table } from './markdown.ts';
 
 /** docs/policies.md as a whole, made of what files are checked against. `example` is the text of a shipped policy. */
 export function renderPoliciesDoc(example: string): string {
@@ -214,14 +215,4 @@ function flow(value: unknown): string {
     ([key, one]) => `${/^\w+$/.test(key) ? key : JSON.stringify(key)}: ${flow(one)}`,
   );
   return `{ ${entries.join(', ')} }`;
-}
-
-function code(text: string): string {
-  return `\`${text}\``;
-}
-
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`;
-  return `${[line(heads), line(heads.map(() => '---')), ...rows.map(line)].join('\n')}\n`;
 }

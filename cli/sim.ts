@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { defineFlags, type FlagDef } from '../base/flags.ts';
-import { LOG_FORMATS, LOG_LEVELS } from '../base/log.ts';
 import { EVENT_NAMES, EVENTS } from '../sim/scenario/schema.ts';
 import { scenarioNames } from '../sim/scenario.ts';
 import { INFERENCE_FLAG, MODEL_FLAG, NODE_FLAGS } from './living.ts';
+import { LOG_FLAGS } from './log-flags.ts';
 
 const START = [
   { ...MODEL_FLAG, default: 'mi300x' },
@@ -16,8 +16,7 @@ const START = [
     kind: 'string',
     help: 'an empty folder at which the node is shown as the kernel would: writes fail in the call',
   },
-  { name: 'log.level', kind: 'string', default: 'info', choices: LOG_LEVELS, help: 'least severe messages to print' },
-  { name: 'log.format', kind: 'string', default: 'logfmt', choices: LOG_FORMATS, help: 'form of the messages' },
+  ...LOG_FLAGS,
 ] as const satisfies readonly FlagDef[];
 
 export const startFlags = defineFlags(START);

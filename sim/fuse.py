@@ -3,7 +3,7 @@
 
 It knows nothing of GPUs. Content and listings come from DIR; whether a write succeeds, and with which errno it fails, says whoever
 serves SOCKET, and so do the faults in force, the modes of files, and which reads to ask about first.
-As in sysfs an attribute is 4096 bytes long whatever it holds, nothing is cached, a write is handed over whole wherever it was
+As in sysfs an attribute is 4096 bytes long whatever it holds, no content is cached, a write is handed over whole wherever it was
 aimed, cutting a file short does nothing, and a descriptor whose file has gone answers ENODEV for good.
 
 One JSON document a line. On connections for accesses: {"op": "write", "path", "data" (base64)} or {"op": "read", "path"}, answered

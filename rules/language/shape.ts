@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { closest } from '../../base/closest.ts';
-import type { Path } from '../../base/yaml.ts';
+import { kindOf, type Path, spell } from '../../base/yaml.ts';
 import type { RuleCode } from './codes.ts';
 import { LATER_KEYS } from './future.ts';
 import type { Sheet } from './sheet.ts';
@@ -134,20 +134,10 @@ function meantHint(issue: z.core.$ZodIssue): string | undefined {
   return meant === undefined ? `Write one of ${issue.values.map(String).join(', ')}.` : `Did you mean ${meant}?`;
 }
 
-const WORDS: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'a block of keys',
-  record: 'a block of keys',
-};
-
 function explain(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `must be ${WORDS[issue.expected] ?? issue.expected}, not ${spell(issue.input)}`;
+      return `must be ${kindOf(issue.expected)}, not ${spell(issue.input)}`;
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}, not ${spell(issue.input)}`;
     case 'too_small':
@@ -169,12 +159,6 @@ function amount(origin: string, bound: string): string {
 
 function has(input: unknown): string {
   return Array.isArray(input) ? `not ${input.length}` : `not ${spell(input)}`;
-}
-
-export function spell(input: unknown): string {
-  if (input === null || input === undefined) return 'empty';
-  if (Array.isArray(input)) return 'a list';
-  return typeof input === 'object' ? 'a block of keys' : JSON.stringify(input);
 }
 
 /** What stands in the schema as examples is the best hint. */

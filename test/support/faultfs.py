@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """faultfs SOURCE MOUNT LOG: a read-only FUSE file system that shows SOURCE as sysfs would, with faults on demand.
 
-Like sysfs: every attribute reports 4096 bytes whatever it holds, nothing is cached, a kept descriptor re-read at
+Like sysfs: every attribute reports 4096 bytes whatever it holds, no content is cached, a kept descriptor re-read at
 offset 0 sees the present content, and once its file has gone it answers ENODEV for good.
 
 Orders come as JSON lines on standard input, each answered on standard output once it is in force:
