@@ -1,4 +1,5 @@
 /** What conditions are read with: the words that are known, where one stands in the text, and where problems are put. */
+import { spell } from '../../base/yaml.ts';
 import type { ConditionCode } from './condition-codes.ts';
 import type { Constant } from './expression.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -58,7 +59,8 @@ export function parseConstant(reader: Reader, source: unknown, place: Place): Co
     const type = typeof source as Constant['type'];
     return { kind: 'constant', type, value: source, text: JSON.stringify(source), pointer };
   }
-  const what = Array.isArray(source) ? 'a list' : source === null || source === undefined ? 'nothing' : `${source}`;
+  const what =
+    source === null || source === undefined ? 'nothing' : typeof source === 'number' ? String(source) : spell(source);
   const hint = Array.isArray(source)
     ? 'A list stands only as second operand of in.'
     : 'Write a rule, a number, a text, true or false; for a value that may be missing there is known.';

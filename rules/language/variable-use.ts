@@ -17,7 +17,8 @@ export function parseVariable(reader: Reader, raw: unknown, place: Place, pointe
     return fail(reader, place, 'CONDITION_VARIABLE_COMPUTED', message, 'Write it as one text: { var: gpu.power }.');
   }
   if (list.length > 2) {
-    const hint = `Write the name as one text: ${list.join('.')}.`;
+    const parts = list.every((part) => typeof part === 'string' || typeof part === 'number');
+    const hint = `Write the name as one text${parts ? `: ${list.join('.')}` : ''}.`;
     return fail(
       reader,
       place,

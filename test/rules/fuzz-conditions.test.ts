@@ -120,6 +120,14 @@ describe('a condition that can be anything', () => {
     );
   });
 
+  it.each([
+    [{ var: ['alert.name', Object.create(null), 0] }],
+    [{ var: ['alert.labels.severity', Object.create(null)] }],
+    [{ condition: Object.create(null) }],
+  ])('is refused with words where a part has no text of its own: %j', (source) => {
+    expect(expectSound(source, [{ unknown: 'no_reading' }])).toBe(false);
+  });
+
   it('is now and then a good one, so that evaluation is tried as well', () => {
     let good = 0;
     const truth = fc.oneof(
