@@ -5,6 +5,9 @@ const MEASURED = ['speed', 'actuator-speed', 'floor', 'faults-hang', 'lifecycle'
   (name) => `test/real/${name}.test.ts`,
 );
 
+/** File systems and programs of others share the machine with whatever else runs there. What needed it is named at the end. */
+const TRIES = 2;
+
 /** `fast` needs nothing but Node; `real` starts servers, file systems and other people's programs. */
 export default defineConfig({
   test: {
@@ -28,6 +31,7 @@ export default defineConfig({
           exclude: [...MEASURED, 'dist/**', 'node_modules/**'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          retry: TRIES - 1,
           // They wait more than they work: two at a time, each with folders, ports and mounts of its own.
           maxWorkers: 2,
           sequence: { groupOrder: 1 },
@@ -40,6 +44,7 @@ export default defineConfig({
           exclude: ['dist/**', 'node_modules/**'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          retry: TRIES - 1,
           // What is timed has the machine to itself.
           fileParallelism: false,
           sequence: { groupOrder: 2 },

@@ -47,6 +47,22 @@ it('a run without skips ends with the counts, after the summary', () => {
   expect(status).toBe(0);
 });
 
+it('a test that passed only when it was tried again is listed with what it met at first', () => {
+  const { status, lines } = run({
+    'a.test.ts': `
+      let tries = 0;
+      it('limps', { retry: 1 }, () => expect(++tries).toBe(2));
+      it('works', { retry: 1 }, () => {});`,
+  });
+  expect(lines).toEqual([
+    'Passed only when tried again:',
+    '  [one] test/a.test.ts > limps',
+    expect.stringMatching(/^ {4}at first: .*expected 1 to be 2/),
+    '2 passed, 0 failed, 0 skipped',
+  ]);
+  expect(status).toBe(0);
+});
+
 it('every test that did not run is listed with its reason', () => {
   const { status, lines } = run({
     'a.test.ts': `
