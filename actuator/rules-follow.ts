@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { MODEL_NAMES } from '../amdgpu/chips.ts';
 import type { Clock, Stoppable } from '../base/clock.ts';
 import { configurationError, describe, toError } from '../base/errors.ts';
 import { type Log, onceLog } from '../base/log.ts';
@@ -32,7 +33,7 @@ export class FollowedRules {
     const { path, log } = this.#options;
     const files = readRules([path]);
     this.#print = printOf(files);
-    const { rules, problems } = loadRules(files);
+    const { rules, problems } = loadRules(files, { models: MODEL_NAMES });
     for (const problem of problems.filter(({ severity }) => severity === 'warning')) log.warn(textOf(problem));
     if (rules !== undefined) return rules;
     const errors = problems.filter(({ severity }) => severity === 'error');
@@ -58,6 +59,8 @@ export class FollowedRules {
         once.report('rules', undefined);
       } catch (error) {
         once.report('rules', `the rules cannot be read, those in force stay: ${describe(error)}`);
+        // Read again they are taken again, also when they are what they were: only then is it known which are in force.
+        this.#print = '';
         failed();
       }
     });

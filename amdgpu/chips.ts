@@ -50,6 +50,9 @@ const RANGES: [number, number, Family][] = [
   [0x1114, 0x1114, 'apu'],
 ];
 
+/** What cards are called by, each once. */
+export const MODEL_NAMES: readonly string[] = [...new Set(Object.values(INSTINCT).map(({ name }) => name))];
+
 export interface Chip {
   name: string;
   family: Family;

@@ -52,6 +52,9 @@ const LONGEST_RETRY_MS = 300_000;
 const WATCH_MS = 2_000;
 /** Discovery goes on without cards, and without caches, that take longer to look at; they come when they have answered. */
 const PATIENCE_MS = 250;
+/** Whoever looks first waits this long for cards that are slow to be opened; one that hangs costs as much, once. */
+const FIRST_LOOK_MS = 1_000;
+const POLL_MS = 50;
 
 /** The cards of this node as they are now: finds them, reads them through lanes, makes readings of what was read. */
 export class AmdNode {
@@ -80,11 +83,32 @@ export class AmdNode {
     this.#inspections = new Inspections(options.pool, options.clock, PATIENCE_MS, () => this.rediscover());
   }
 
-  /** Finds the cards; from here on the slow files are read on their timer. */
+  /** Finds the cards and opens their files; from here on the slow ones are read on their timer. */
   async start(): Promise<void> {
     this.#options.pool.warm();
     await this.#resurvey();
+    await this.#firstLook();
     this.#costly.start();
+  }
+
+  /** To open a card's files takes many times as long as to read them ever after: the first to ask shall find them open. */
+  async #firstLook(): Promise<void> {
+    const { clock } = this.#options;
+    const end = clock.monotonic() + FIRST_LOOK_MS;
+    const left = (): number => end - clock.monotonic();
+    while (left() > 0) {
+      await this.collect(left());
+      const late = this.cards.filter(({ health }) => health === 'silent').map(({ pci }) => pci);
+      if (!late.some((pci) => this.#isBusyWith(pci))) return;
+      // What a lane brings too late is not kept, but the files are open then.
+      while (left() > 0 && late.every((pci) => this.#isBusyWith(pci))) {
+        await new Promise<void>((resolve) => void clock.timer(POLL_MS, resolve));
+      }
+    }
+  }
+
+  #isBusyWith(pci: string): boolean {
+    return this.#options.pool.stats.stuck.includes(pci) || this.#inspections.isLookingAt(pci);
   }
 
   close(): void {

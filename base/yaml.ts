@@ -27,7 +27,7 @@ export function readYaml(text: string, file: string): YamlText {
     return { file, line: Math.max(1, line), column: Math.max(1, col) };
   };
   const problems: Problem[] = [...doc.errors, ...doc.warnings].slice(0, MOST_PROBLEMS).map((error) => ({
-    message: error.message,
+    message: error.code === 'MULTIPLE_DOCS' ? 'a second document begins here; one file holds one' : told(error),
     at: place(error.pos[0]),
   }));
   let value: unknown;
@@ -36,7 +36,7 @@ export function readYaml(text: string, file: string): YamlText {
       value = doc.toJS();
     } catch (error) {
       // Aliases that are undefined, or that multiply beyond measure.
-      problems.push({ message: (error as Error).message, at: place(0) });
+      problems.push({ message: told(error as Error), at: place(0) });
     }
   }
 
@@ -76,6 +76,11 @@ export function readYaml(text: string, file: string): YamlText {
     },
     atKey: (path) => place(start(walk(path).key) ?? 0),
   };
+}
+
+/** What the engine says of a text that goes deeper than its stack helps nobody. */
+function told({ message }: Error): string {
+  return /call stack/.test(message) ? 'it is nested too deeply' : message;
 }
 
 /** Checks part of a YAML text against a schema and tells every deviation with its place. */
@@ -137,6 +142,7 @@ export function kindOf(expected: string): string {
 export function spell(input: unknown): string {
   if (input === null || input === undefined) return 'empty';
   if (Array.isArray(input)) return 'a list';
+  if (typeof input === 'number') return String(input);
   return typeof input === 'object' ? 'a block of keys' : JSON.stringify(input);
 }
 

@@ -39,6 +39,8 @@ export interface Condition {
   /** The JSON Logic as written, named conditions put in. */
   readonly source: unknown;
   readonly variables: readonly string[];
+  /** A reading is compared with what a trigger carries: its sender decides what is true. */
+  readonly senderSetsBounds: boolean;
   evaluate(scope: Scope, trace?: TraceEntry[]): Truth;
 }
 

@@ -1,18 +1,29 @@
 import type { Condition, Fact, Policy, Scope } from '../../model/policy.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
+import { quantityOf } from '../../rules/language/quantities.ts';
 
 /** What is known of a card or the node without reading a sensor: it says what the card is, not how it is. */
 const NO_SENSOR = /^(?:gpu\.(?:model|number|health|setting\..+)|node\.(?:name|gpus))$/;
 
-const isOwnReading = (path: string): boolean => /^(?:gpu|partition|node)\./.test(path) && !NO_SENSOR.test(path);
+/** Sizes, limits and modes: read now and then, and yet what was built in or set, not how the card is. */
+const SET =
+  /(?:_(?:size|carveout|max|limit|mode|policy|partition|profile)|^power2?_cap|^partitions|^perf_level)(?:\.|$)/;
+
+/** A reading of how the card or the node is; what was found once, or set by somebody, is none. */
+function isOwnReading(path: string): boolean {
+  const [, room, key] = /^(gpu|partition|node)\.(.+)$/.exec(path) ?? [];
+  if (room === undefined || key === undefined || NO_SENSOR.test(path) || SET.test(key)) return false;
+  return quantityOf(room === 'node' ? room : 'gpu', key)?.cadence !== 'static';
+}
 
 /**
  * Whether these triggers are all there is to act upon: nobody proved to have sent one, and the condition asks no reading of ours,
- * or is true whatever it says. By a label alone anybody on this machine could be the witness of their own alert.
+ * or is true whatever it says, or the sender says what a reading is held against. By a label alone anybody on this machine could be the witness of their own alert.
  */
 export function isUnproven(policy: Policy, triggers: readonly OpenTrigger[], scope: () => Scope): boolean {
   if (triggers.length === 0 || hasProof(triggers)) return false;
-  return policy.when === undefined || policy.when.evaluate(withoutReadings(scope())) === true;
+  const { when } = policy;
+  return when === undefined || when.senderSetsBounds || when.evaluate(withoutReadings(scope())) === true;
 }
 
 export const hasProof = (triggers: readonly OpenTrigger[]): boolean => triggers.some((trigger) => trigger.trusted);

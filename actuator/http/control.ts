@@ -125,9 +125,11 @@ export function control(options: ControlOptions): Router {
 }
 
 function checked<T>(schema: z.ZodType<T>, request: Request, response: Response): T | undefined {
-  const result = schema.safeParse(request.body ?? {});
+  const result = schema.safeParse(request.body ?? {}, { reportInput: true });
   if (result.success) return result.data;
   const [issue] = result.error.issues;
-  refuse(response, 400, 'BODY_INVALID', `${issue?.path.join('.') || 'the body'}: ${issue?.message ?? 'is wrong'}`);
+  const key = issue?.path.join('.') || 'the body';
+  const isMissing = issue?.code === 'invalid_type' && issue.input === undefined;
+  refuse(response, 400, 'BODY_INVALID', isMissing ? `${key} is missing` : `${key}: ${issue?.message ?? 'is wrong'}`);
   return undefined;
 }

@@ -86,6 +86,7 @@ function policiesOf(book: Book): unknown[] {
 }
 
 function caseQuery(request: Request, response: Response, facts: Facts): CaseQuery | undefined {
+  if (refusesNumbers(request, response, 'limit')) return undefined;
   const pci = cardAsked(request, response, facts);
   if (pci === null) return undefined;
   const { state } = request.query;
@@ -106,17 +107,17 @@ function caseQuery(request: Request, response: Response, facts: Facts): CaseQuer
 }
 
 function historyQuery(request: Request, response: Response, facts: Facts): HistoryQuery | undefined {
+  if (refusesNumbers(request, response, 'limit', 'before', 'since')) return undefined;
   const pci = cardAsked(request, response, facts);
   if (pci === null) return undefined;
-  const before = Number(request.query.before);
-  const since = Number(request.query.since);
+  const { before, since } = request.query;
   const outcome = request.query.outcome;
   return {
     ...text(request, 'policy'),
     ...text(request, 'case'),
     ...(typeof outcome === 'string' ? { outcome: outcome as HistoryEntry['outcome'] } : {}),
-    ...(Number.isFinite(before) && before > 0 ? { before } : {}),
-    ...(Number.isFinite(since) && since > 0 ? { since } : {}),
+    ...(before === undefined ? {} : { before: Number(before) }),
+    ...(since === undefined ? {} : { since: Number(since) }),
     ...(pci === undefined ? {} : { target: { kind: 'gpu', pci } as const }),
     limit: limitOf(request),
   };
@@ -151,6 +152,17 @@ function text<K extends string>(request: Request, name: K): Partial<Record<K, st
 }
 
 function limitOf(request: Request): number {
-  const limit = Number(request.query.limit ?? 100);
-  return Number.isInteger(limit) && limit > 0 ? Math.min(limit, MOST) : 100;
+  return Math.min(Number(request.query.limit ?? 100), MOST);
+}
+
+/** Answers, and is true, where one of these is there and is no whole number above 0. */
+function refusesNumbers(request: Request, response: Response, ...names: string[]): boolean {
+  const wrong = names.find((name) => request.query[name] !== undefined && !isPositive(request.query[name]));
+  if (wrong === undefined) return false;
+  refuse(response, 400, 'QUERY_INVALID', `${wrong}=${String(request.query[wrong])}: must be a whole number above 0`);
+  return true;
+}
+
+function isPositive(value: unknown): boolean {
+  return typeof value === 'string' && /^\d{1,15}$/.test(value) && Number(value) > 0;
 }

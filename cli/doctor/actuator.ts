@@ -4,6 +4,7 @@ import { dirname } from 'node:path';
 import { hostLockHolder } from '../../actuator/host-lock.ts';
 import { openLedger } from '../../actuator/ledger/ledger.ts';
 import { readRules } from '../../actuator/rules-folder.ts';
+import { MODEL_NAMES } from '../../amdgpu/chips.ts';
 import { CardKnobs } from '../../amdgpu/knobs/device.ts';
 import { LanePool } from '../../amdgpu/lanes/pool.ts';
 import type { AmdNode } from '../../amdgpu/node.ts';
@@ -120,7 +121,7 @@ function rulesCheck(path: string): Check {
   const what = 'rules';
   try {
     const files = readRules([path]);
-    const { rules, problems } = loadRules(files);
+    const { rules, problems } = loadRules(files, { models: MODEL_NAMES });
     const errors = problems.filter(({ severity }) => severity === 'error').length;
     if (rules === undefined)
       return { what, verdict: 'bad', state: `${path}: ${errors} errors, see nightshift check ${path}` };

@@ -1,5 +1,6 @@
 import { dirname, join, resolve } from 'node:path';
 import { isTestFile, readRules } from '../../actuator/rules-folder.ts';
+import { MODEL_NAMES } from '../../amdgpu/chips.ts';
 import { NightshiftError } from '../../base/errors.ts';
 import type { RuleSet } from '../../model/policy.ts';
 import { loadRules } from '../../rules/language/load.ts';
@@ -66,7 +67,7 @@ function rulesOf(sheet: Sheet, { rules: paths }: TestFile): { rules?: RuleSet; p
     }
   }
   if (sheet.problems.length > 0) return { problems: sheet.problems };
-  const { rules, problems } = loadRules([...found.values()]);
+  const { rules, problems } = loadRules([...found.values()], { models: MODEL_NAMES });
   const errors = problems.filter(({ severity }) => severity === 'error');
   return { ...(rules === undefined ? {} : { rules }), problems: errors };
 }

@@ -111,7 +111,16 @@ function inUnit(
   written: string | number,
   { path: variable, unit }: Variable,
 ): number | undefined {
-  if (typeof written === 'number') return written;
+  if (typeof written === 'number') {
+    if (unit === undefined || isPlain(unit)) return written;
+    sheet.add(
+      'RULE_VALUE_INVALID',
+      path,
+      `${written} has no unit, and ${variable} is in ${nameOf(unit)}`,
+      exampleHint(unit),
+    );
+    return undefined;
+  }
   const parsed = parseQuantity(written);
   if (!('value' in parsed)) {
     sheet.add('RULE_VALUE_INVALID', path, parsed.message, parsed.hint);

@@ -40,6 +40,7 @@ export function compileCondition(
     condition: {
       source: putIn(source, named),
       variables: variablesOf(expression),
+      senderSetsBounds: hasBoundOfSender(expression),
       expression,
       evaluate: (scope: Scope, trace?: TraceEntry[]): Truth => {
         const value = evaluator(scope, trace);
@@ -58,6 +59,17 @@ function variablesOf(expression: Expression): string[] {
     else if (part.kind === 'leaf') for (const { text } of part.list ?? []) if (isThreshold(text)) found.add(text);
   });
   return [...found];
+}
+
+function hasBoundOfSender(expression: Expression): boolean {
+  let found = false;
+  walk(expression, (part) => {
+    if (part.kind !== 'leaf') return;
+    const paths = variablesOf(part);
+    const has = (rooms: RegExp): boolean => paths.some((path) => rooms.test(path));
+    found ||= has(/^(?:alert|signal)\./) && has(/^(?:gpu|partition|node)\./);
+  });
+  return found;
 }
 
 /** Texts of constants are quoted, names of thresholds are not. */

@@ -85,7 +85,14 @@ const WORDS: ReadonlyMap<string, string> = new Map([
 function arityFits(reader: Reader, name: string, count: number, min: number, max: number, place: Place): boolean {
   const odd = (name === 'if' || name === '?:') && count % 2 === 0;
   if (count >= min && count <= max && !odd) return true;
-  const range = min === max ? `${min}` : max >= MAX_LIST ? `at least ${min}` : `${min} or ${max}`;
+  const range =
+    count > MAX_LIST
+      ? `at most ${MAX_LIST}`
+      : min === max
+        ? `${min}`
+        : max >= MAX_LIST
+          ? `at least ${min}`
+          : `${min} or ${max}`;
   const hint =
     name === 'if' || name === '?:'
       ? 'Write condition, value, and what it is otherwise; more pairs may stand before the last.'

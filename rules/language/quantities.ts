@@ -85,6 +85,9 @@ export function findQuantity(path: string, room: Room, key: string): Found | und
   const most = labels.length + (room === 'gpu' && partitioned ? 1 : 0);
   const least = WHOLE_TOO.has(family.key) ? labels.length : most;
   if (labels.length === 0 && parts.length > most) return undefined;
+  // Labels that are addresses have points of their own; those that are known by name have none.
+  if (KNOWN_LABELS.has(family.key) && parts.length > most)
+    return { unknown: path, hint: `It ends earlier: ${row.path}.` };
   if (parts.length < least || parts.includes('')) {
     const instead = least > labels.length ? `, or use partition.${key}` : example(family);
     return { unknown: path, hint: `It goes on: ${row.path}${instead}.` };

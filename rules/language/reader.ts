@@ -59,8 +59,7 @@ export function parseConstant(reader: Reader, source: unknown, place: Place): Co
     const type = typeof source as Constant['type'];
     return { kind: 'constant', type, value: source, text: JSON.stringify(source), pointer };
   }
-  const what =
-    source === null || source === undefined ? 'nothing' : typeof source === 'number' ? String(source) : spell(source);
+  const what = source === null || source === undefined ? 'nothing' : spell(source);
   const hint = Array.isArray(source)
     ? 'A list stands only as second operand of in.'
     : 'Write a rule, a number, a text, true or false; for a value that may be missing there is known.';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MOMENTS, POLICY_MODES } from '../../model/policy.ts';
+import { SIGNAL_KINDS } from '../../model/signal.ts';
 import { TARGET_KINDS } from '../../model/target.ts';
 import { TRIGGER_SOURCES } from '../../model/trigger.ts';
 import { OPERATORS } from './operators.ts';
@@ -92,7 +93,10 @@ export const trigger = z
         examples: [{ severity: 'page' }],
       })
       .optional(),
-    signal: name('Kind of a live signal of the exporter.', ['burst']).optional(),
+    signal: z
+      .enum(SIGNAL_KINDS)
+      .meta({ description: 'Kind of a live signal of the exporter.', examples: ['burst'] })
+      .optional(),
     schedule: name('Name of a window in windows.yaml.', ['night']).optional(),
     manual: name('Name by which a person calls it.', ['quiet-please']).optional(),
   })

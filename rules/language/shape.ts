@@ -141,7 +141,8 @@ function explain(issue: z.core.$ZodIssue): string {
     case 'invalid_value':
       return `must be ${issue.values.length === 1 ? '' : 'one of '}${issue.values.map(String).join(', ')}, not ${spell(issue.input)}`;
     case 'too_small':
-      return `must ${amount(issue.origin, `at least ${issue.minimum}`)}, ${has(issue.input)}`;
+      if (issue.origin === 'string' && issue.minimum === 1) return 'must not be empty';
+      return `must ${amount(issue.origin, `${issue.inclusive === false ? 'above' : 'at least'} ${issue.minimum}`)}, ${has(issue.input)}`;
     case 'too_big':
       return `must ${amount(issue.origin, `at most ${issue.maximum}`)}, ${has(issue.input)}`;
     case 'invalid_format':

@@ -44,6 +44,12 @@ export class Sheet {
       this.#put('RULE_FILE_TOO_LARGE', 1, 1, 'the file is larger than 256 KiB', 'Split it.');
       return;
     }
+    const odd = this.#lines.findIndex((line) => line.includes('\ufffd'));
+    if (odd >= 0) {
+      const hint = 'Save the file as UTF-8.';
+      this.#put('RULE_YAML_INVALID', odd + 1, (this.#lines[odd] ?? '').indexOf('\ufffd') + 1, 'here is no UTF-8', hint);
+      return;
+    }
     const directive = this.#lines.findIndex((line) => line.startsWith('%'));
     if (directive >= 0 && this.#lines.slice(0, directive).every((line) => /^\s*(#|$)/.test(line))) {
       // `%YAML 1.1` would turn `no` into false and 22:00 into 1320.

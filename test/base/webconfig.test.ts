@@ -203,7 +203,7 @@ describe('a bad web configuration', () => {
     ['basic_auth_users:\n\tann: x\n', /^2:1: .*[Tt]ab/],
     [`rate_limit:\n  burst: 1\n  burst: 2\n`, /^3:3: .*unique/],
     ['- a\n', '1:1: the file must be a block of keys, not a list'],
-    ['a: 1\n---\nb: 1\n', /multiple documents/],
+    ['a: 1\n---\nb: 1\n', /^2:1: a second document/],
   ])('%j is refused at its line and column', (text, expected) => {
     const found = problems(text);
     if (typeof expected === 'string')

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { isUnproven } from '../../../actuator/decide/witness.ts';
 import type { Book } from '../../../model/book.ts';
+import type { Policy, Scope } from '../../../model/policy.ts';
+import type { OpenTrigger } from '../../../model/trigger.ts';
 import { loadRules } from '../../../rules/language/load.ts';
 import { pciOf, policyYaml, World } from './world.ts';
 
@@ -102,10 +105,32 @@ describe('an unproven sender', () => {
       'its own label or a reading',
       '{ or: [{ "==": [{ var: alert.labels.severity }, page] }, { ">=": [{ var: gpu.temperature.junction }, 60] }] }',
     ],
+    [
+      'a reading above a bound of its own',
+      '{ ">=": [{ var: gpu.temperature.junction }, { number: { var: alert.labels.bound } }] }',
+    ],
   ])('does not become a witness through a condition on %s', (_, when) => {
     const world = new World(policyYaml({ when, until: undefined }));
-    const made = world.trigger({ trusted: false, values: { severity: 'page' } });
+    world.card(0).junction = 40;
+    const made = world.trigger({ trusted: false, values: { severity: 'page', bound: '-300' } });
     expect(outcomes(made)).toEqual(['suppressed untrusted']);
+  });
+
+  it.each([
+    ['gpu.vram_size', '1GiB', true],
+    ['gpu.numa_node', '0', true],
+    ['gpu.power_cap', '100W', true],
+    ['gpu.vram_used', '1GiB', false],
+    ['gpu.power', '100W', false],
+  ])('finds no second witness in what never changes: %s', (path, bound, unproven) => {
+    const when = `{ and: [{ "==": [{ var: alert.labels.severity }, page] }, { ">=": [{ var: ${path} }, ${bound}] }] }`;
+    const world = new World(policyYaml({ when, until: undefined }));
+    const scope: Scope = {
+      now: 0,
+      get: (asked) => ({ value: asked === path ? 2 ** 34 : 'page', at: 0, source: 'test' }),
+    };
+    const trigger = { trusted: false } as OpenTrigger;
+    expect(isUnproven(world.book.rules.policies[0] as Policy, [trigger], () => scope)).toBe(unproven);
   });
 
   it('does not keep a case alive that has no condition of our own', () => {

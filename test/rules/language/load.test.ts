@@ -237,6 +237,9 @@ describe('what is wrong', () => {
       'RULE_LADDER_DISORDER',
     ],
     ['a rung in watts of a temperature', { do: ladder('{ at: 85W, power_cap: 70% }') }, 'RULE_VALUE_INVALID'],
+    ['a rung without a unit', { do: ladder('{ at: 85, power_cap: 70% }') }, 'RULE_VALUE_INVALID'],
+    ['a kind of signal that there is not', { on: '[{ signal: burts }]' }, 'RULE_VALUE_INVALID'],
+    ['text that is not UTF-8', { description: '\ufffd' }, 'RULE_YAML_INVALID'],
     [
       'a ladder on a text',
       { do: ladder('{ at: 1, power_cap: 70% }').replace(/gpu\.\S+,/, 'gpu.model,') },
@@ -338,5 +341,5 @@ function window(own: string, zone = 'UTC'): string {
 }
 
 function ladder(...rungs: string[]): string {
-  return `[{ ladder: { on: gpu.temperature.junction, hysteresis: 3, rungs: [${rungs.join(', ')}] } }]`;
+  return `[{ ladder: { on: gpu.temperature.junction, hysteresis: 3°C, rungs: [${rungs.join(', ')}] } }]`;
 }
