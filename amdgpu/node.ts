@@ -52,7 +52,7 @@ const LONGEST_RETRY_MS = 300_000;
 const WATCH_MS = 2_000;
 /** Discovery goes on without cards, and without caches, that take longer to look at; they come when they have answered. */
 const PATIENCE_MS = 250;
-/** Whoever looks first waits this long for cards that are slow to be opened; one that hangs costs as much, once. */
+/** Whoever looks first waits this long where most cards are slow to be opened. */
 const FIRST_LOOK_MS = 1_000;
 const POLL_MS = 50;
 
@@ -99,7 +99,8 @@ export class AmdNode {
     while (left() > 0) {
       await this.collect(left());
       const late = this.cards.filter(({ health }) => health === 'silent').map(({ pci }) => pci);
-      if (!late.some((pci) => this.#isBusyWith(pci))) return;
+      // One that hangs keeps nobody waiting; where the file system is slow, all are.
+      if (late.length * 2 <= this.cards.length || !late.some((pci) => this.#isBusyWith(pci))) return;
       // What a lane brings too late is not kept, but the files are open then.
       while (left() > 0 && late.every((pci) => this.#isBusyWith(pci))) {
         await new Promise<void>((resolve) => void clock.timer(POLL_MS, resolve));
