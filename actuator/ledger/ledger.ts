@@ -4,7 +4,7 @@ import type { Case } from '../../model/case.ts';
 import type { Change } from '../../model/decision.ts';
 import type { Instant } from '../../model/instant.ts';
 import { applyChange } from './apply.ts';
-import { brokenLedger, closedLedger, isFull, ledgerError, readOnlyLedger } from './errors.ts';
+import { brokenLedger, closedLedger, isFull, ledgerError, readOnlyLedger, unwritableLedger } from './errors.ts';
 import { type CaseQuery, checkPast, type HistoryLine, type HistoryQuery, lookAtCases, lookAtHistory } from './look.ts';
 import { openFile } from './open.ts';
 import { DEFAULT_KEEP, type Keep, pruneRows } from './prune.ts';
@@ -47,6 +47,7 @@ export function openLedger(file: string, options: LedgerOptions): Ledger {
   const { now, log, readOnly = false, waitMs = 1_000 } = options;
   const sql = openFile(file, { readOnly, waitMs, ...(log && { log }) });
   const kept = shelves(sql, file);
+  const { ino, dev } = statSync(file);
   let isClosed = false;
 
   function use<T>(work: () => T): T {
@@ -60,6 +61,9 @@ export function openLedger(file: string, options: LedgerOptions): Ledger {
 
   function change<T>(what: string, work: () => T): T {
     if (readOnly) throw readOnlyLedger(file, `${what} would change it`);
+    const named = statSync(file, { throwIfNoEntry: false });
+    // SQLite goes on in a file that has lost its name, and nobody would find there what it keeps.
+    if (named?.ino !== ino || named.dev !== dev) throw unwritableLedger(file, 'it was removed or replaced while in use');
     return use(() => {
       try {
         return sql.transaction(work);

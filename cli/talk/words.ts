@@ -69,6 +69,7 @@ export function claimText(claim: Claim, row: Knob | undefined): string {
 }
 
 export function rowText({ knob, found, wrote, state, detail }: Knob): string {
+  if (state === 'foreign') return `found ${valueText(knob, found)}, set by somebody else since, and left so`;
   const now = wrote === undefined ? 'not written yet' : `now ${valueText(knob, wrote)}`;
   const trouble = state === 'settled' ? '' : `, ${state}${detail === undefined ? '' : `: ${printable(detail)}`}`;
   return `found ${valueText(knob, found)}, ${now}${trouble}`;

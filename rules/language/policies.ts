@@ -47,7 +47,8 @@ export function resolvePolicy(around: Surroundings, path: Path, raw: unknown): L
     sheet.add('RULE_KEY_MISSING', path, 'the policy would act always: it has neither on nor when', hint);
   }
   const errors = sheet.problems.filter(({ severity }) => severity === 'error').length;
-  if (errors > before) return undefined;
+  // Where a mode is declared and wrong, its own file tells so.
+  if (errors > before || actions.includes(undefined)) return undefined;
 
   const { name = '', description = '', target = 'gpu' } = written;
   const ladders = actions.flatMap((action) => (action?.kind === 'ladder' ? [action.variable] : []));

@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, copyFileSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { openFile } from '../../../actuator/ledger/open.ts';
@@ -30,6 +30,18 @@ describe('a commit', () => {
       { add: 'history', entry: anEntry({ detail: { ratio: Number.NaN, raw: 2n ** 64n, gone: undefined } }) },
     ]);
     expect(ledger.history()[0]?.detail).toEqual({ ratio: 'NaN', raw: '18446744073709551616' });
+  });
+
+  it.each([
+    ['removed', (file: string) => rmSync(file)],
+    ['replaced', (file: string) => copyFileSync(file, `${file}.copy`) ?? renameSync(`${file}.copy`, file)],
+  ])('is refused where the file was %s meanwhile, for nobody would find it', (_what, lose) => {
+    const file = join(scratch(), 'ledger.db');
+    const ledger = opened(file);
+    ledger.commit(aDecision('one'));
+    lose(file);
+    expect(() => ledger.commit(aDecision('two'))).toThrow('it was removed or replaced while in use');
+    expect([...ledger.load().cases.keys()]).toEqual(['one']);
   });
 
   it('of nothing does nothing', () => {

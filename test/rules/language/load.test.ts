@@ -202,6 +202,12 @@ describe('what is wrong', () => {
     expect(first).toBe(`rules.yaml:${expected}`);
   });
 
+  it('in a mode that a policy uses is told where the mode stands', () => {
+    const modes = { file: 'modes.yaml', text: 'version: 1\nmodes: { eco: { power_cap: 75% } }\n' };
+    const found = findings([modes, file(policyWith({ do: '[{ mode: eco }]' }))]);
+    expect(found).toContainEqual(expect.stringMatching(/^modes.yaml:2:\d+ RULE_KEY_UNKNOWN$/));
+  });
+
   it.each([
     ['a percent above 100', { do: '[{ throttle: { power_cap: 120% } }]' }, 'RULE_VALUE_INVALID'],
     ['no power at all', { do: '[{ throttle: { power_cap: 0W } }]' }, 'RULE_VALUE_INVALID'],
