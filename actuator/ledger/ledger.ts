@@ -63,7 +63,8 @@ export function openLedger(file: string, options: LedgerOptions): Ledger {
     if (readOnly) throw readOnlyLedger(file, `${what} would change it`);
     const named = statSync(file, { throwIfNoEntry: false });
     // SQLite goes on in a file that has lost its name, and nobody would find there what it keeps.
-    if (named?.ino !== ino || named.dev !== dev) throw unwritableLedger(file, 'it was removed or replaced while in use');
+    if (named?.ino !== ino || named.dev !== dev)
+      throw unwritableLedger(file, 'it was removed or replaced while in use');
     return use(() => {
       try {
         return sql.transaction(work);
