@@ -1,6 +1,8 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { MODEL_NAMES } from '../amdgpu/chips.ts';
 import { configurationError, environmentError, errnoOf } from '../base/errors.ts';
+import { type Loaded, loadRules } from '../rules/language/load.ts';
 import type { RuleFile } from '../rules/language/sheet.ts';
 
 /** A larger file is refused by its size when it is loaded; there is no need to read gigabytes for that. */
@@ -31,6 +33,11 @@ export function readRules(paths: readonly string[]): RuleFile[] {
     }
   }
   return [...files.values()];
+}
+
+/** As loadRules, knowing which cards there are: a mode for one that nobody has heard of is told. */
+export function loadRuleFiles(files: readonly RuleFile[]): Loaded {
+  return loadRules(files, { models: MODEL_NAMES });
 }
 
 function filesBelow(path: string): string[] {

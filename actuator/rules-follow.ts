@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { MODEL_NAMES } from '../amdgpu/chips.ts';
 import type { Clock, Stoppable } from '../base/clock.ts';
 import { configurationError, describe, toError } from '../base/errors.ts';
 import { type Log, onceLog } from '../base/log.ts';
 import type { RuleSet } from '../model/policy.ts';
-import { loadRules } from '../rules/language/load.ts';
 import type { RuleFile, RuleProblem } from '../rules/language/sheet.ts';
-import { readRules } from './rules-folder.ts';
+import { loadRuleFiles, readRules } from './rules-folder.ts';
 
 export interface FollowOptions {
   /** Folder or file. */
@@ -33,7 +31,7 @@ export class FollowedRules {
     const { path, log } = this.#options;
     const files = readRules([path]);
     this.#print = printOf(files);
-    const { rules, problems } = loadRules(files, { models: MODEL_NAMES });
+    const { rules, problems } = loadRuleFiles(files);
     for (const problem of problems.filter(({ severity }) => severity === 'warning')) log.warn(textOf(problem));
     if (rules !== undefined) return rules;
     const errors = problems.filter(({ severity }) => severity === 'error');

@@ -44,7 +44,7 @@ const ASK = 2000;
 const SUBS = ['mem_banks', 'io_links', 'p2p_links'] as const;
 
 /**
- * Reads the topology's GPU nodes but for their caches; CPU nodes are left out. Nodes that a device cgroup hides (EPERM) are left out too.
+ * Reads the topology's GPU nodes but for their caches. CPU nodes are left out, and nodes that a device cgroup hides (EPERM).
  * Not complete where some of it did not answer: its lock can be held by a reset that hangs.
  * Source: torvalds/linux drivers/gpu/drm/amd/amdkfd/kfd_topology.c.
  */

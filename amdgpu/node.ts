@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts';
+import { type Clock, sleep } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type OnceLog, onceLog } from '../base/log.ts';
 import type { CardState } from '../model/card.ts';
@@ -103,7 +103,7 @@ export class AmdNode {
       if (late.length * 2 <= this.cards.length || !late.some((pci) => this.#isBusyWith(pci))) return;
       // What a lane brings too late is not kept, but the files are open then.
       while (left() > 0 && late.every((pci) => this.#isBusyWith(pci))) {
-        await new Promise<void>((resolve) => void clock.timer(POLL_MS, resolve));
+        await sleep(clock, POLL_MS);
       }
     }
   }

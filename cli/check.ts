@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { readRules } from '../actuator/rules-folder.ts';
-import { MODEL_NAMES } from '../amdgpu/chips.ts';
+import { loadRuleFiles, readRules } from '../actuator/rules-folder.ts';
 import { configurationError } from '../base/errors.ts';
 import { defineFlags } from '../base/flags.ts';
-import { loadRules } from '../rules/language/load.ts';
 import { renderProblems, summaryOf } from './rule-problems.ts';
 
 const flags = defineFlags([{ name: 'json', kind: 'boolean', default: false, help: 'print the findings as JSON' }]);
@@ -26,7 +24,7 @@ Exit codes: 0 no errors, 1 errors, 2 wrong flags or no such file.`,
         const hint = 'Name a folder that has some.';
         throw configurationError('RULES_NOT_FOUND', `no *.yaml in ${paths.join(', ')}`, hint);
       }
-      const { rules, problems } = loadRules(files, { models: MODEL_NAMES });
+      const { rules, problems } = loadRuleFiles(files);
       const policies = rules?.policies.map(({ name, mode, version }) => ({ name, mode, version })) ?? [];
       process.stdout.write(
         json

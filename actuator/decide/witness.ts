@@ -18,7 +18,8 @@ function isOwnReading(path: string): boolean {
 
 /**
  * Whether these triggers are all there is to act upon: nobody proved to have sent one, and the condition asks no reading of ours,
- * or is true whatever it says, or the sender says what a reading is held against. By a label alone anybody on this machine could be the witness of their own alert.
+ * or is true whatever it says, or the sender says what a reading is held against. By a label alone anybody on this machine
+ * could be the witness of their own alert.
  */
 export function isUnproven(policy: Policy, triggers: readonly OpenTrigger[], scope: () => Scope): boolean {
   if (triggers.length === 0 || hasProof(triggers)) return false;

@@ -3,8 +3,7 @@ import { connect } from 'node:net';
 import { dirname } from 'node:path';
 import { hostLockHolder } from '../../actuator/host-lock.ts';
 import { openLedger } from '../../actuator/ledger/ledger.ts';
-import { readRules } from '../../actuator/rules-folder.ts';
-import { MODEL_NAMES } from '../../amdgpu/chips.ts';
+import { loadRuleFiles, readRules } from '../../actuator/rules-folder.ts';
 import { CardKnobs } from '../../amdgpu/knobs/device.ts';
 import { LanePool } from '../../amdgpu/lanes/pool.ts';
 import type { AmdNode } from '../../amdgpu/node.ts';
@@ -12,7 +11,6 @@ import { openBearerTokens } from '../../base/bearer.ts';
 import type { Clock } from '../../base/clock.ts';
 import { describe, errnoOf, NightshiftError } from '../../base/errors.ts';
 import type { KnobFacts } from '../../model/claim.ts';
-import { loadRules } from '../../rules/language/load.ts';
 
 /** Whether an actuator that ran as this user could act, and what would keep it from it. Nothing is written and nothing is held. */
 
@@ -121,7 +119,7 @@ function rulesCheck(path: string): Check {
   const what = 'rules';
   try {
     const files = readRules([path]);
-    const { rules, problems } = loadRules(files, { models: MODEL_NAMES });
+    const { rules, problems } = loadRuleFiles(files);
     const errors = problems.filter(({ severity }) => severity === 'error').length;
     if (rules === undefined)
       return { what, verdict: 'bad', state: `${path}: ${errors} errors, see nightshift check ${path}` };

@@ -1,9 +1,7 @@
 import { dirname, join, resolve } from 'node:path';
-import { isTestFile, readRules } from '../../actuator/rules-folder.ts';
-import { MODEL_NAMES } from '../../amdgpu/chips.ts';
+import { isTestFile, loadRuleFiles, readRules } from '../../actuator/rules-folder.ts';
 import { NightshiftError } from '../../base/errors.ts';
 import type { RuleSet } from '../../model/policy.ts';
-import { loadRules } from '../../rules/language/load.ts';
 import { type RuleFile, type RuleProblem, Sheet } from '../../rules/language/sheet.ts';
 import { Coverage, type PolicyCoverage } from '../../rules/language/testing/coverage.ts';
 import { runTest, type TestResult } from '../../rules/language/testing/run.ts';
@@ -67,7 +65,7 @@ function rulesOf(sheet: Sheet, { rules: paths }: TestFile): { rules?: RuleSet; p
     }
   }
   if (sheet.problems.length > 0) return { problems: sheet.problems };
-  const { rules, problems } = loadRules([...found.values()], { models: MODEL_NAMES });
+  const { rules, problems } = loadRuleFiles([...found.values()]);
   const errors = problems.filter(({ severity }) => severity === 'error');
   return { ...(rules === undefined ? {} : { rules }), problems: errors };
 }

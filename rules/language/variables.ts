@@ -34,7 +34,10 @@ const unknown = (reason: string): Fact => ({ unknown: reason });
 
 const MAX_AGE_MS = 10_000;
 
-/** Answers variables for one target, each as it was when first asked for. Reads nothing; ages are by `facts.at`, local time by `facts.wall`. */
+/**
+ * Answers variables for one target, each as it was when first asked for. Reads nothing; ages are by `facts.at`, local time by
+ * `facts.wall`.
+ */
 export function scopeOf(options: ScopeOptions): Scope {
   return new TargetScope(options);
 }
