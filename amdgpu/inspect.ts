@@ -1,5 +1,5 @@
 import { constants } from 'node:os';
-import type { Clock } from '../base/clock.ts';
+import { type Clock, within } from '../base/clock.ts';
 import { parseWord } from './formats/scalar.ts';
 import { parseUevent } from './formats/uevent.ts';
 import type { LanePool, Outcome } from './lanes/pool.ts';
@@ -187,16 +187,6 @@ export class Inspections {
     this.#late.delete(key); // this very finding, if an earlier look did not wait for it
     return finding;
   }
-}
-
-function within(clock: Clock, work: Promise<unknown>, ms: number): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.timer(ms, resolve);
-    void work.finally(() => {
-      timer.stop();
-      resolve();
-    });
-  });
 }
 
 const keyOf = (candidate: Candidate): string => candidate.pci ?? candidate.dir;

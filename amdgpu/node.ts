@@ -1,4 +1,4 @@
-import { type Clock, sleep } from '../base/clock.ts';
+import { type Clock, sleep, within } from '../base/clock.ts';
 import type { Log } from '../base/log.ts';
 import { type OnceLog, onceLog } from '../base/log.ts';
 import type { CardState } from '../model/card.ts';
@@ -151,7 +151,7 @@ export class AmdNode {
     if (changed || this.#wanted) {
       this.#wanted = false;
       // Half of the time, so that a pass over what was found fits behind it. A longer survey serves the next collection.
-      if (await this.#within(this.#resurvey(), left() / 2)) await this.#pass(left, report);
+      if (await within(clock, this.#resurvey(), left() / 2)) await this.#pass(left, report);
     }
     for (const [group, error] of report.failures) this.#once.report(`resolver ${group}`, error.message);
     return {
@@ -337,7 +337,7 @@ export class AmdNode {
       this.#once.report(`card ${pci}`, 'card is gone', { gpu: record.gpu });
     }
     const caches = this.#caches.fill(now.kfd);
-    const inTime = await this.#within(caches, PATIENCE_MS);
+    const inTime = await within(clock, caches, PATIENCE_MS);
     this.#fix(now);
     if (!inTime) void caches.then(() => this.#survey === now && this.#fix(now));
   }
@@ -375,17 +375,6 @@ export class AmdNode {
 
   #isListed(record: CardRecord): boolean {
     return this.#survey?.devices.some((device) => device.pci === record.pci) ?? false;
-  }
-
-  /** True where the work was done in time. */
-  #within(work: Promise<void>, ms: number): Promise<boolean> {
-    return new Promise((resolve) => {
-      const timer = this.#options.clock.timer(ms, () => resolve(false));
-      void work.finally(() => {
-        timer.stop();
-        resolve(true);
-      });
-    });
   }
 }
 

@@ -41,6 +41,17 @@ export function sleep(clock: Clock, ms: number, options?: TimerOptions): Promise
   });
 }
 
+/** Waits for the work, and no longer than `ms` of this clock; true where it was done in time. */
+export function within(clock: Clock, work: Promise<unknown>, ms: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = clock.timer(ms, () => resolve(false));
+    void work.finally(() => {
+      timer.stop();
+      resolve(true);
+    });
+  });
+}
+
 export interface FakeClock extends Clock {
   /** Moves both times on, calling what falls due at its exact time, in order; a callback may set new timers. */
   advance(ms: number): void;
