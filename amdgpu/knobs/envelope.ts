@@ -1,19 +1,10 @@
 import type { KnobFacts } from '../../model/claim.ts';
+import { CLOCK_FLOOR_SHARE, POWER_FLOOR_SHARE } from '../../model/envelope.ts';
 
 /**
  * The hard envelope: limits that no policy can exceed, whatever the driver would take. MI100 to MI300 report a lowest cap of
  * 0 W, and a cap of 1 W passes their check; a card at 1 W is a node that has hung for its users.
  */
-
-/**
- * Share of the default cap below which no cap is set. A card draws 15 to 20 % of its default while it does nothing; 40 % leaves it
- * at least as much again to work with, so that a job under the lowest cap is slow and does not stall. It is a choice of ours:
- * no driver and no data sheet names a lowest useful cap.
- */
-export const POWER_FLOOR_SHARE = 0.4;
-
-/** Share of the highest clock below which no clock is limited; a choice of ours for the same reason. */
-export const CLOCK_FLOOR_SHARE = 0.4;
 
 /** What a share of a knob is a share of: its default, and where that is not told the most that the driver takes. */
 export function wholeOf(range: { default?: number; max: number }): number;

@@ -76,6 +76,14 @@ export const RULE_CODES = {
     severity: 'warning',
     meaning: 'A mode names a model that no card is called by: its limits would never be used.',
   },
+  RULE_LABEL_UNKNOWN: {
+    severity: 'warning',
+    meaning: 'A variable ends in a label that no card known here has: it would stay unknown, and neither act nor undo.',
+  },
+  RULE_WISH_BELOW_FLOOR: {
+    severity: 'warning',
+    meaning: 'A power cap is asked for below 40 % of the default, where no policy goes: 40 % is what it gets.',
+  },
   RULE_NO_POLICIES: { severity: 'warning', meaning: 'No file has a policy: nothing will ever be done.' },
 } as const satisfies Record<string, CodeMeaning>;
 

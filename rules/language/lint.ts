@@ -1,6 +1,8 @@
+import { POWER_FLOOR_SHARE } from '../../model/envelope.ts';
 import type { Action, Policy, TriggerPattern, Wish } from '../../model/policy.ts';
 import type { RuleCode } from './codes.ts';
 import { intersect, isWithin, touch } from './intervals.ts';
+import { unknownLabel } from './quantities.ts';
 import { type Allowed, allowedBy, impossibility } from './regions.ts';
 import type { Sheet } from './sheet.ts';
 import type { Vocabulary } from './vocabulary.ts';
@@ -39,7 +41,36 @@ export function lintPolicy({ policy, sheet, path, vocabulary }: Placed): void {
     const hint = 'Add limits: { gpus: 4, percent: 50 }, or gpus as many as the node has.';
     add('RULE_NO_LIMITS', '', `${policy.name} may limit all cards at once`, hint);
   }
+  for (const [i, action] of policy.do.entries()) {
+    if (!wishesOf(action).some(({ powerCap }) => isBelowFloor(powerCap))) continue;
+    const message = `${policy.name} asks for less than ${FLOOR} of the default power cap`;
+    sheet.addAtKey(
+      'RULE_WISH_BELOW_FLOOR',
+      [...path, 'do', i],
+      message,
+      `No policy goes below ${FLOOR}: that is what it gets.`,
+    );
+  }
+  lintLabels({ policy, sheet, path, vocabulary });
   lintConditions({ policy, sheet, path, vocabulary });
+}
+
+const FLOOR = `${POWER_FLOOR_SHARE * 100} %`;
+
+const isBelowFloor = (cap: Wish['powerCap']): boolean =>
+  cap !== undefined && 'share' in cap && cap.share < POWER_FLOOR_SHARE;
+
+function lintLabels({ policy, sheet, path }: Placed): void {
+  const ladders = policy.do.flatMap((action) => (action.kind === 'ladder' ? [action.variable] : []));
+  const named = { when: policy.when?.variables ?? [], until: policy.until?.variables ?? [], do: ladders };
+  for (const [key, variables] of Object.entries(named)) {
+    for (const variable of variables) {
+      const odd = unknownLabel(variable);
+      if (odd === undefined) continue;
+      const message = `no card known here has ${odd.label} in ${variable}: it would stay unknown`;
+      sheet.addAtKey('RULE_LABEL_UNKNOWN', [...path, key], message, `Known are ${odd.known.join(', ')}.`);
+    }
+  }
 }
 
 /** What a window or a person opened ends with it. */

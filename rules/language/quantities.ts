@@ -114,9 +114,26 @@ function misspelt(key: string, label: string): string | undefined {
   if (known === undefined || known.includes(label)) return undefined;
   const aliases = ALIASES.get(key);
   if (aliases !== undefined && Object.hasOwn(aliases, label)) return aliases[label];
-  const letters = label.replace(/\d+$/, '');
-  if (letters.length < 4 || known.includes(letters) || known.some((one) => one.replace(/\d+$/, '') === letters)) {
-    return undefined;
-  }
+  if (unnumbered(label).length < 4 || isKnown(known, label)) return undefined;
   return known.find((one) => one.length >= 4 && editDistance(one, label.toLowerCase()) <= 1);
+}
+
+/** What stands in the place of a label that no card known here has, and what cards have; undefined where nothing is odd. */
+export function unknownLabel(path: string): { label: string; known: readonly string[] } | undefined {
+  const [room = '', ...rest] = path.split('.');
+  if (!Object.hasOwn(FAMILIES, room)) return undefined;
+  const key = rest.join('.');
+  const family = familyOf(FAMILIES[room as Room], key);
+  const known = family && KNOWN_LABELS.get(family.key);
+  if (family === undefined || known === undefined) return undefined;
+  const label = key.slice(family.key.length + 1).split('.')[0] ?? '';
+  return isKnown(known, label) ? undefined : { label, known };
+}
+
+const unnumbered = (label: string): string => label.replace(/\d+$/, '');
+
+/** Of numbered ones (`hbm0`) every number is. */
+function isKnown(known: readonly string[], label: string): boolean {
+  const letters = unnumbered(label);
+  return known.some((one) => one === letters || unnumbered(one) === letters);
 }

@@ -84,6 +84,21 @@ describe('a single policy', () => {
     [{ until, on: '[{ manual: m }]', lease: '2m' }, [], 'no alert, no heartbeat'],
     [{ until, mode: 'off' }, ['RULE_POLICY_OFF'], 'it is never looked at'],
     [{ until, target: 'workload' }, ['RULE_TARGET_LATER'], 'nobody knows workloads yet'],
+    [{ until, do: '[{ throttle: { power_cap: 39% } }]' }, ['RULE_WISH_BELOW_FLOOR'], 'it gets 40 %'],
+    [{ until, do: '[{ throttle: { power_cap: 40% } }]' }, [], 'the floor itself'],
+    [{ until, do: '[{ throttle: { power_cap: 100W } }]' }, [], 'of which card? nobody can say'],
+    [
+      {
+        until,
+        do: `[{ ladder: { on: gpu.temperature.junction, hysteresis: 3°C, rungs: [{ at: 80°C, power_cap: 60% }, { at: 90°C, power_cap: 30% }] } }]`,
+      },
+      ['RULE_WISH_BELOW_FLOOR'],
+      'one rung of it',
+    ],
+    [{ until, when: '{ ">": [{ var: gpu.temperature.foo }, 60] }' }, ['RULE_LABEL_UNKNOWN'], 'no sensor of this name'],
+    [{ until: '{ "<": [{ var: gpu.temperature.outlet }, 60] }' }, ['RULE_LABEL_UNKNOWN'], 'it would never release'],
+    [{ until, when: '{ ">": [{ var: gpu.temperature.hbm7 }, 60] }' }, [], 'stacks are numbered'],
+    [{ until, when: '{ ">": [{ var: gpu.ras_errors.foo.corrected }, 0] }' }, [], 'a label of which no list is known'],
   ] as [Record<string, string>, string[], string][])('%j: %j', (own, expected, _why) => {
     expect(codes(own)).toEqual(expected);
   });
