@@ -43,9 +43,21 @@ beforeEach(async () => {
   well = await settled();
 });
 
-/** A card that was gone is looked for once a second, and its costly files are read beside the scrapes. */
+/** As many families as the card has had at the most. */
+let most = 0;
+
+/**
+ * A card that was gone is looked for once a second, and its costly files are read beside the scrapes, a few at a time: it is
+ * whole when no more come, and whole again when it has as many as it ever had.
+ */
 async function settled(): Promise<Scrape> {
-  const scrape = await running.until((one) => one.health(BAD) === 'ok' && hasAll(one));
+  let unchanged = 0;
+  const scrape = await running.until((one) => {
+    const count = one.familiesOf(BAD).length;
+    unchanged = count === most ? unchanged + 1 : 0;
+    most = Math.max(most, count);
+    return one.health(BAD) === 'ok' && hasAll(one) && unchanged >= 3;
+  });
   if (scrape === undefined) throw new Error('the card does not come back');
   return scrape;
 }

@@ -161,7 +161,9 @@ describe('the driver', () => {
     const node = describeNode({ model: 'mi300x', cards: 2 });
     writeTree(tree, node);
     const running = await runExporter(tree);
-    const well = await running.until((one) => one.samples('amdgpu_ras_errors_total', { gpu: 1 }).length > 0);
+    // They are read file by file, one card after the other.
+    const counted = (one: Scrape, gpu: number): number => one.samples('amdgpu_ras_errors_total', { gpu }).length;
+    const well = await running.until((one) => counted(one, 1) > 0 && counted(one, 1) === counted(one, 0));
     running.exporter.rediscover();
     const again = await running.scrape();
     for (const gpu of [0, 1]) expect(again.familiesOf(gpu)).toEqual(well?.familiesOf(gpu));
@@ -207,7 +209,9 @@ describe('a repartition', () => {
     const spx = describeNode({ model: 'mi300x', cards: 2 });
     writeTree(tree, spx);
     const running = await runExporter(tree);
-    const well = await running.until((one) => one.samples('amdgpu_ras_errors_total', { gpu: 1 }).length > 0);
+    // They are read file by file, one card after the other.
+    const counted = (one: Scrape, gpu: number): number => one.samples('amdgpu_ras_errors_total', { gpu }).length;
+    const well = await running.until((one) => counted(one, 1) > 0 && counted(one, 1) === counted(one, 0));
     const cpx = describeNode({ model: 'mi300x', cards: 2, partition: 'cpx' });
     cpx.generation = spx.generation;
     become(cpx);
