@@ -34,6 +34,8 @@ export interface Knob {
   found: number;
   /** Performance level before our first write, for clocks: `auto` gives the range back by itself. */
   foundLevel?: string;
+  /** Lower graphics limit before our first write, MHz: an upper one that we set under it pushes it down. */
+  foundLow?: number;
   writing?: number;
   wrote?: number;
   state: KnobState;
@@ -54,6 +56,11 @@ export interface Settings {
   power_cap?: number;
   /** Upper limit, MHz. */
   gfx_clock?: number;
+  /**
+   * Lower limit of the graphics clock, MHz; told in `manual` alone. One that we pushed down is told as it was before, for as long
+   * as the process that pushed it remembers.
+   */
+  gfx_low?: number;
   /** Upper limit, MHz. */
   mem_clock?: number;
   /** power_dpm_force_performance_level. */

@@ -1,5 +1,6 @@
-import type { Knob } from '../../model/claim.ts';
+import type { Knob, KnobName } from '../../model/claim.ts';
 import type { Instant } from '../../model/instant.ts';
+import { lowToLeave } from './levels.ts';
 import type { KnobStep, WriteReason, WriteStep } from './steps.ts';
 import { isClock, isMarked, isOurs, isSame, paceMs, pausedUntil } from './values.ts';
 import type { View } from './view.ts';
@@ -9,7 +10,10 @@ import type { View } from './view.ts';
 export function write(view: View, row: Knob, from: number, target: number, why: WriteReason, pace: number): WriteStep {
   const { on, knob } = row;
   const raised = why === 'foreign';
-  const base = raised ? { ...row, found: from, ...(isClock(knob) ? levelNow(view) : {}) } : row;
+  const low = lowToLeave(row, view.settings);
+  const base = raised
+    ? { ...row, found: from, ...(isClock(knob) ? levelNow(view) : {}), ...lowFound(knob, view, low) }
+    : row;
   const step: WriteStep = {
     do: 'write',
     on,
@@ -17,7 +21,7 @@ export function write(view: View, row: Knob, from: number, target: number, why: 
     why,
     from,
     target,
-    to: { [knob]: target },
+    to: { [knob]: target, ...(low === undefined ? {} : { gfx_low: low }) },
     row: intent(view, base, from, target),
     paceMs: pace,
   };
@@ -48,6 +52,12 @@ export function intent(view: View, row: Knob, current: number, writing: number):
 /** The level as it is now, as a row remembers it. */
 export const levelNow = ({ settings }: View): { foundLevel?: string } =>
   settings.level === undefined ? {} : { foundLevel: settings.level };
+
+/** The lower graphics limit as a row remembers it, with the one that a limit of ours pushed down. */
+export function lowFound(knob: KnobName, { settings }: View, pushed?: number): { foundLow?: number } {
+  const low = pushed ?? settings.gfx_low;
+  return knob === 'gfx_clock' && low !== undefined ? { foundLow: low } : {};
+}
 
 /** The last write was the way back. */
 export const isGivingBack = (row: Knob): boolean => isSame(row.knob, row.writing, row.found);

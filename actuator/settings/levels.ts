@@ -48,6 +48,17 @@ export function levelToLeave(row: Knob, view: ClockView): string | undefined {
   return row.foundLevel;
 }
 
+/**
+ * The lower graphics limit that writing this knob is to leave: the one found, where the card shows it pushed down by a limit of
+ * ours. Whoever pushed it may have ended since; the row remembers. Undefined: as the card tells it, for it is somebody's.
+ */
+export function lowToLeave({ knob, foundLow, wrote, writing }: Knob, settings: Settings): number | undefined {
+  const { level, gfx_low: shown } = settings;
+  if (knob !== 'gfx_clock' || level !== LIMITING || foundLow === undefined || shown === foundLow) return undefined;
+  const isPushed = [wrote, writing].some((mhz) => mhz !== undefined && shown === Math.min(foundLow, mhz - 1));
+  return isPushed ? foundLow : undefined;
+}
+
 /** Another clock has a limit, ours or somebody else's, that would go with the level. */
 function needsLevel(knob: ClockName, view: ClockView): boolean {
   const row = view.rows.get(knob);

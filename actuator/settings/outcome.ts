@@ -1,5 +1,5 @@
 import type { WriteResult } from '../../amdgpu/knobs/port.ts';
-import type { Knob } from '../../model/claim.ts';
+import type { Knob, Settings } from '../../model/claim.ts';
 import type { Instant } from '../../model/instant.ts';
 import type { KnobReport } from './report.ts';
 import type { RestoreStep, TouchingStep, WriteStep } from './steps.ts';
@@ -29,7 +29,7 @@ export function outcomeOf(step: TouchingStep, result: WriteResult, now: Instant)
   }
   const value = step.knob === 'dmem' ? undefined : result.settings[step.knob];
   if (value === undefined) return untaken(step, now, 'written, but could not be read back', { counts: true });
-  if (step.do === 'restore') return restored(step, value, result.settings.level, now);
+  if (step.do === 'restore') return restored(step, value, result.settings, now);
   return applied(step, value, now);
 }
 
@@ -55,10 +55,11 @@ function applied(step: WriteStep, value: number, now: Instant): StepOutcome {
   return untaken(step, now, `accepted, but reads ${value} instead of ${target}`, { counts: true, value });
 }
 
-function restored(step: RestoreStep, value: number, level: string | undefined, now: Instant): StepOutcome {
+function restored(step: RestoreStep, value: number, { level, gfx_low: low }: Settings, now: Instant): StepOutcome {
   const { knob, target, from, to } = step;
   const leveled = to.level === undefined || to.level === level;
-  if (isSame(knob, value, target) && leveled) {
+  const lowered = to.gfx_low === undefined || to.gfx_low === low;
+  if (isSame(knob, value, target) && leveled && lowered) {
     const given = {
       state: 'settled',
       settled: true,
@@ -72,7 +73,11 @@ function restored(step: RestoreStep, value: number, level: string | undefined, n
     const detail = `somebody else set it to ${value} at the same time`;
     return { report: report(step, { state: 'foreign', settled: true, restored: 'overridden', detail, value }) };
   }
-  const met = leveled ? `reads ${value} instead of ${target}` : `level reads ${level} instead of ${to.level}`;
+  const met = !leveled
+    ? `level reads ${level} instead of ${to.level}`
+    : lowered
+      ? `reads ${value} instead of ${target}`
+      : `lower limit reads ${low} instead of ${to.gfx_low}`;
   return untaken(step, now, `accepted, but ${met}`, { counts: true, value });
 }
 

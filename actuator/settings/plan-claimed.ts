@@ -1,7 +1,7 @@
 import { clampWish } from '../../amdgpu/knobs/envelope.ts';
 import type { WhyNot } from '../../amdgpu/knobs/probe.ts';
 import type { Knob, KnobName } from '../../model/claim.ts';
-import { isGivingBack, paused, write } from './build.ts';
+import { isGivingBack, lowFound, paused, write } from './build.ts';
 import { isVouchedByLevel, levelFound } from './levels.ts';
 import type { KnobStep } from './steps.ts';
 import { isClock, isMarked, isOurs, isSame, isWithin } from './values.ts';
@@ -49,13 +49,15 @@ function planFirst(view: View, knob: KnobName, row: Knob | undefined, current: n
     knob,
     found: current,
     ...(level === undefined ? {} : { foundLevel: level }),
+    ...lowFound(knob, view),
     state: 'settled',
     attempts: 0,
     notBefore: now,
     at: now,
   };
   if (!isWithin(knob, current, wish)) return write(view, blank, current, wish, 'claim', 0);
-  const known = row !== undefined && row.found === current && row.foundLevel === level && row.state === 'settled';
+  const isUnchanged = row?.found === current && row.foundLevel === level && row.foundLow === blank.foundLow;
+  const known = isUnchanged && row.state === 'settled';
   return { do: 'hold', on, knob, current, target: wish, ...(known ? {} : { row: blank }) };
 }
 

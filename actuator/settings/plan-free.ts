@@ -1,6 +1,6 @@
 import type { Knob, Settings } from '../../model/claim.ts';
 import { intent, isGivingBack, wait } from './build.ts';
-import { isVouchedByLevel, levelToLeave } from './levels.ts';
+import { isVouchedByLevel, levelToLeave, lowToLeave } from './levels.ts';
 import type { KnobStep } from './steps.ts';
 import { isClock, isMarked, isOurs, isSame, pausedUntil } from './values.ts';
 import { readOf, type View } from './view.ts';
@@ -15,8 +15,11 @@ export function planFree(view: View, row: Knob): KnobStep {
   }
   if (current === undefined && !isVouchedByLevel(row, view)) return unread(view, row);
   const level = levelToLeave(row, view);
+  // Another level ends all limits by itself.
+  const isLeaving = level !== undefined && level !== view.settings.level;
+  const low = isLeaving ? undefined : lowToLeave(row, view.settings);
   const asFound = isSame(knob, current, row.found);
-  if (current !== undefined && asFound && (level === undefined || level === view.settings.level)) {
+  if (current !== undefined && asFound && !isLeaving && low === undefined) {
     return { do: 'leave', on, knob, current, restored: 'given_back', detail: `as found, ${current}` };
   }
   if (current !== undefined && !asFound && !isOurs(row, current)) {
@@ -27,7 +30,11 @@ export function planFree(view: View, row: Knob): KnobStep {
   const until = pausedUntil(given, view.now);
   const from = current ?? row.wrote ?? row.writing ?? row.found;
   if (given.attempts > 0 && until > view.now) return wait(given, until, from, row.found);
-  const to: Settings = { [knob]: row.found, ...(level === undefined ? {} : { level }) };
+  const to: Settings = {
+    [knob]: row.found,
+    ...(level === undefined ? {} : { level }),
+    ...(low === undefined ? {} : { gfx_low: low }),
+  };
   return {
     do: 'restore',
     on,

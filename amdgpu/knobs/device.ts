@@ -117,12 +117,10 @@ export class CardKnobs implements KnobPort {
     const { card } = record.found;
     const view = this.#viewOf(record);
     const power = probe(view, view).get('power_cap');
-    const { low } = this.#knownOf(record).memory;
     const { floor, max } = power ?? {};
     const ranges: Ranges = {
       ...view.hardware,
       ...(floor !== undefined && max !== undefined && { cap: { floor, max } }),
-      ...(low && { low }),
     };
     return planWrites(card.model.family, from, to, ranges);
   }

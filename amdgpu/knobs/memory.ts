@@ -30,16 +30,11 @@ export class KnobMemory {
   #low: { now: number; kept: number } | undefined;
   #vouched: { mhz: number; at: number } | undefined;
 
-  get low(): { now: number; kept: number } | undefined {
-    return this.#low;
-  }
-
   /** What the hardware can do: as seen while nothing was limited, else as far as what is in force and the topology tell. */
   hardware(shown: Shown): Hardware {
     const { gfx, mem } = { ...shown.hardware, ...this.#hardware };
-    const isPinned = !['manual', 'perf_determinism', 'auto'].includes(shown.settings.level ?? '');
-    // Somebody set the lower end that is in force, so the hardware takes it.
-    const low = isPinned ? undefined : shown.low;
+    // In `manual` it is what somebody set, and in a level that pins the clock it is the pin.
+    const low = ['perf_determinism', 'auto'].includes(shown.settings.level ?? '') ? shown.low : undefined;
     const known: Hardware = {};
     const [gfxTop, memTop] = [gfx?.max ?? this.#topology.gfx, mem?.max ?? this.#topology.mem];
     const gfxMin = gfx?.min ?? low;
@@ -62,6 +57,7 @@ export class KnobMemory {
     if (level !== 'manual' || low === undefined) this.#low = undefined;
     else this.#low = { now: low, kept: this.#low?.now === low ? this.#low.kept : low };
     if (level !== 'manual') this.#vouched = undefined;
+    if (this.#low !== undefined) return { ...settings, gfx_low: this.#low.kept };
     const vouched = this.#vouched;
     if (vouched === undefined || settings.gfx_clock !== undefined) return settings;
     const isAbove = shown.clock !== undefined && shown.clock > vouched.mhz + SAME_LEVEL;
@@ -79,7 +75,7 @@ export class KnobMemory {
     const low = steps.map(({ text }) => pushed.exec(text)?.[1]).find((mhz) => mhz !== undefined);
     if (low !== undefined && shown.settings.level === 'manual' && shown.low === Number(low)) {
       // Entered from another level there was no lower limit of anybody's; what we staged is the hardware's, or as low as needed.
-      const kept = before?.kept ?? this.#hardware.gfx?.min ?? Number(low);
+      const kept = to.gfx_low ?? before?.kept ?? this.#hardware.gfx?.min ?? Number(low);
       this.#low = { now: shown.low, kept };
     }
     const levels = this.#hardware.levels ?? shown.levels;

@@ -23,7 +23,7 @@ const tableStep = (text: string): Step => ({ file: OVERDRIVE, text });
 
 export function planRange(family: Family, from: Known, to: Settings, ranges: Ranges): Plan {
   const memChanges = to.mem_clock !== undefined && to.mem_clock !== from.mem_clock;
-  const gfxChanges = to.gfx_clock !== undefined && to.gfx_clock !== from.gfx_clock;
+  const gfxChanges = (['gfx_clock', 'gfx_low'] as const).some((key) => to[key] !== undefined && to[key] !== from[key]);
   if (memChanges && !hasMemoryLimit(family)) return { impossible: 'unsupported' };
   const task: Task = { family, from, to, ranges, gfxChanges, memChanges };
   const level = to.level ?? (from.level === 'perf_determinism' && !memChanges ? from.level : 'manual');
@@ -82,7 +82,7 @@ function stage({ family, from, to, ranges, memChanges }: Task): Plan {
   if (gfx !== undefined) {
     const outside = misfit(gfx, ranges.gfx);
     if (outside !== undefined) return outside;
-    const low = lowFor(from.level, ranges);
+    const low = to.gfx_low ?? lowFor(from, ranges);
     if (low === undefined) return { impossible: 'range_unknown' };
     steps.push(tableStep(`s 0 ${Math.min(low, gfx - 1)}`), tableStep(`s 1 ${gfx}`));
   }
@@ -95,9 +95,8 @@ function stage({ family, from, to, ranges, memChanges }: Task): Plan {
 }
 
 /** The lower end to keep: what somebody set by hand. The pin of a level, and determinism, have none of their own. */
-function lowFor(level: string, { gfx, low }: Ranges): number | undefined {
-  const own = level === 'manual' ? low?.kept : undefined;
-  return own ?? gfx?.min;
+function lowFor({ level, gfx_low: own }: Known, { gfx }: Ranges): number | undefined {
+  return (level === 'manual' ? own : undefined) ?? gfx?.min;
 }
 
 function misfit(mhz: number, range: ClockRange | undefined): { impossible: 'under_floor' | 'over_range' } | undefined {

@@ -40,8 +40,6 @@ export interface Ranges {
   mem?: ClockRange;
   /** MI100: the clock of every level, by its number. */
   levels?: readonly number[];
-  /** Lower graphics limit: in force now, and the one that somebody set and we may have pushed down. */
-  low?: { now: number; kept: number };
 }
 
 /**
@@ -74,7 +72,7 @@ function planCap(from: Settings, { power_cap: cap }: Settings, ranges: Ranges): 
 }
 
 function planClocks(family: Family, from: Settings, to: Settings, ranges: Ranges): Plan {
-  if (!changes(from, to, 'gfx_clock') && !changes(from, to, 'mem_clock') && !changes(from, to, 'level')) return [];
+  if (!(['gfx_clock', 'gfx_low', 'mem_clock', 'level'] as const).some((key) => changes(from, to, key))) return [];
   if (from.level === undefined) return { impossible: 'level_unknown' };
   const known = { ...from, level: from.level };
   if (hasRange(family)) return planRange(family, known, to, ranges);

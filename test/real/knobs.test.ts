@@ -118,7 +118,10 @@ describe.each<{ options: NodeOptions; limit: Settings; found: Settings }>([
     expect(settable).toEqual(Object.keys(limit));
     const before = clocksOf(b);
     expect(await b.settings(on)).toEqual(found);
-    expect(await b.set(on, limit)).toEqual({ outcome: 'written', settings: { ...limit, level: 'manual' } });
+    expect(await b.set(on, limit)).toEqual({
+      outcome: 'written',
+      settings: { ...limit, gfx_low: 500, level: 'manual' },
+    });
     expect(clocksOf(b)).toMatchObject({ cap: limit.power_cap, gfxMax: limit.gfx_clock, level: 'manual' });
     expect(await b.set(on, { power_cap: found.power_cap as number })).toMatchObject({
       settings: { power_cap: found.power_cap, gfx_clock: limit.gfx_clock, level: 'manual' },
@@ -198,7 +201,7 @@ describe('a write that goes wrong', () => {
       file: 'pp_od_clk_voltage',
       text: 's 0 500',
       errno: 'EINVAL',
-      settings: { power_cap: 300, gfx_clock: 1700, level: 'manual' },
+      settings: { power_cap: 300, gfx_clock: 1700, gfx_low: 500, level: 'manual' },
     });
     await b.one.relay.clear();
     expect(await b.set(on, { power_cap: 210, gfx_clock: 1200 })).toMatchObject({ outcome: 'written' });
@@ -276,6 +279,6 @@ describe('a card that hangs in a write', () => {
     await b.one.relay.clear();
     await expect.poll(async () => (await b.knobs.read(bad)).ok, { timeout: 20_000 }).toBe(true);
     expect(clocksOf(b, 0)).toMatchObject({ level: 'manual', gfxMax: 2100, cap: 750 });
-    expect(await b.settings(bad)).toEqual({ ...was, level: 'manual' });
+    expect(await b.settings(bad)).toEqual({ ...was, gfx_low: 500, level: 'manual' });
   });
 });

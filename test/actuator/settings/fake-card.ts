@@ -27,7 +27,12 @@ export interface Fault {
 }
 
 export class FakeCard {
-  settings: Required<Settings> = { power_cap: 750, gfx_clock: 2100, mem_clock: 1300, level: 'auto' };
+  settings: Required<Omit<Settings, 'gfx_low'>> & Pick<Settings, 'gfx_low'> = {
+    power_cap: 750,
+    gfx_clock: 2100,
+    mem_clock: 1300,
+    level: 'auto',
+  };
   fault: Fault = {};
   /** Which writes the fault is for; all where absent. */
   faulty: KnobName | undefined;
@@ -55,6 +60,7 @@ export class FakeCard {
       this.settings.level = 'manual';
       this.settings[knob] = value;
     }
+    if (to.gfx_low !== undefined) this.settings.gfx_low = to.gfx_low;
     if (to.level !== undefined) this.settings.level = to.level;
     if (to.level === 'auto') Object.assign(this.settings, { gfx_clock: GFX.max, mem_clock: MEM.max });
   }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { outcomeOf } from '../../../actuator/settings/outcome.ts';
 import { type CardView, planCard } from '../../../actuator/settings/plan.ts';
 import type { KnobStep } from '../../../actuator/settings/steps.ts';
 import type { Claim, Knob, KnobFacts, KnobName, Settings } from '../../../model/claim.ts';
@@ -367,6 +368,72 @@ describe('the performance level', () => {
     ]);
     const found = [clock({ wrote: 1500, foundLevel: 'manual' })];
     expect(planCard({ ...view, knobs: found, claims: [], settings: hidden }).steps).toMatchObject([{ do: 'wait' }]);
+  });
+});
+
+describe('the lower graphics limit', () => {
+  const found: Settings = { gfx_clock: 2100, gfx_low: 1500, level: 'manual' };
+  const ours = clock({ foundLevel: 'manual', foundLow: 1500, wrote: 1200 });
+  /** As the process tells it that pushed it down, and as one does that began later. */
+  const remembered: Settings = { ...found, gfx_clock: 1200 };
+  const pushed: Settings = { ...remembered, gfx_low: 1199 };
+
+  it('is remembered with the first write', () => {
+    expect(only({ claims: [claim('gfx_clock', 1200)], settings: found })).toMatchObject({
+      do: 'write',
+      to: { gfx_clock: 1200 },
+      row: { found: 2100, foundLow: 1500, foundLevel: 'manual' },
+    });
+    expect(only({ claims: [claim('gfx_clock', 1200)] })).not.toHaveProperty('row.foundLow');
+  });
+
+  it.each([
+    ['who pushed it down knows it', remembered, { gfx_clock: 2100, level: 'manual' }],
+    ['another process finds it pushed down', pushed, { gfx_clock: 2100, level: 'manual', gfx_low: 1500 }],
+    ['somebody set another', { ...pushed, gfx_low: 800 }, { gfx_clock: 2100, level: 'manual' }],
+    ['somebody chose another level', { ...pushed, level: 'auto' }, { gfx_clock: 2100, level: 'auto' }],
+  ] as const)('is given back with the upper one: %s', (_, settings, to) => {
+    const step = only({ knobs: [ours], settings });
+    expect(step).toMatchObject({ do: 'restore' });
+    expect(step.do === 'restore' && step.to).toEqual(to);
+  });
+
+  it('is given back also where the upper one is back already', () => {
+    expect(only({ knobs: [ours], settings: { ...pushed, gfx_clock: 2100 } })).toMatchObject({
+      do: 'restore',
+      to: { gfx_clock: 2100, gfx_low: 1500 },
+    });
+    expect(only({ knobs: [ours], settings: found })).toMatchObject({ do: 'leave', restored: 'given_back' });
+  });
+
+  it('is kept by the next limit, and by what somebody raised', () => {
+    expect(only({ claims: [claim('gfx_clock', 1000)], knobs: [ours], settings: pushed })).toMatchObject({
+      do: 'write',
+      to: { gfx_clock: 1000, gfx_low: 1500 },
+      row: { foundLow: 1500 },
+    });
+    const raised = { claims: [claim('gfx_clock', 1200)], knobs: [ours] };
+    for (const [gfx_low, foundLow] of [
+      [1199, 1500],
+      [800, 800],
+    ] as const) {
+      expect(only({ ...raised, settings: { ...pushed, gfx_clock: 1900, gfx_low } })).toMatchObject({
+        do: 'write',
+        why: 'foreign',
+        row: { found: 1900, foundLow },
+      });
+    }
+  });
+
+  it('was not given back where it does not read so', () => {
+    const step = only({ knobs: [ours], settings: pushed });
+    if (step.do !== 'restore') throw new Error(step.do);
+    const met = (gfx_low: number) => outcomeOf(step, { outcome: 'written', settings: { ...found, gfx_low } }, NOW);
+    expect(met(1500)).toMatchObject({ report: { restored: 'given_back' } });
+    expect(met(1199)).toMatchObject({
+      row: { state: 'unsettled' },
+      report: { settled: false, detail: 'accepted, but lower limit reads 1199 instead of 1500' },
+    });
   });
 });
 

@@ -64,10 +64,10 @@ describe('the ranges of the hardware', () => {
     expect(memory.hardware(limited)).toEqual({ gfx: { min: 500, max: 2100 }, mem: { min: 900, max: 1300 } });
   });
 
-  it('are those of the topology for a process that came later, with the lower end that somebody could set', () => {
+  it('are those of the topology for a process that came later, and no lower end, which is what somebody set', () => {
     const memory = new KnobMemory();
     memory.seeTopology(2100, 1300);
-    expect(memory.hardware(limited)).toEqual({ gfx: { min: 600, max: 2100 }, mem: { max: 1300 } });
+    expect(memory.hardware(limited)).toEqual({ gfx: { max: 2100 }, mem: { max: 1300 } });
   });
 
   it('are not known otherwise', () => {
@@ -137,9 +137,36 @@ it('a lower limit that we pushed down is remembered until somebody sets another'
   judge.carryOut({ gfx_clock: 700 });
   expect(judge.sim).toMatchObject({ gfxMin: 699, gfxMax: 700 });
   judge.carryOut({ gfx_clock: 900 });
-  expect(judge.memory.low).toEqual({ now: 899, kept: 1000 });
+  expect(judge.sim).toMatchObject({ gfxMin: 899 });
+  expect(judge.read()).toMatchObject({ gfx_low: 1000 });
   judge.write('pp_od_clk_voltage', 's 0 600');
   judge.write('pp_od_clk_voltage', 'c');
-  judge.read();
-  expect(judge.memory.low).toEqual({ now: 600, kept: 600 });
+  expect(judge.read()).toMatchObject({ gfx_low: 600 });
+});
+
+it('a lower limit that another process pushed down comes back for who remembers it', () => {
+  const judge = new Judge({ model: 'mi210', cards: 1 });
+  judge.write(LEVEL, 'manual');
+  judge.write('pp_od_clk_voltage', 's 0 1000');
+  judge.write('pp_od_clk_voltage', 'c');
+  judge.carryOut({ gfx_clock: 700 });
+  judge.memory.forget();
+  expect(judge.read()).toMatchObject({ gfx_low: 699 });
+  judge.carryOut({ gfx_clock: 900, gfx_low: 1000 });
+  expect(judge.sim).toMatchObject({ gfxMin: 899, gfxMax: 900 });
+  expect(judge.read()).toMatchObject({ gfx_low: 1000 });
+  judge.carryOut({ gfx_clock: 1700 });
+  expect(judge.sim).toMatchObject({ gfxMin: 1000, gfxMax: 1700 });
+});
+
+it('a limit can be set below a lower one that was there before we were', () => {
+  const judge = new Judge({ model: 'mi210', cards: 1 });
+  judge.write(LEVEL, 'manual');
+  judge.write('pp_od_clk_voltage', 's 0 1200');
+  judge.write('pp_od_clk_voltage', 'c');
+  judge.memory.seeTopology(1700, undefined);
+  judge.carryOut({ gfx_clock: 900 });
+  expect(judge.sim).toMatchObject({ gfxMin: 899, gfxMax: 900 });
+  judge.carryOut({ gfx_clock: 1700 });
+  expect(judge.sim).toMatchObject({ gfxMin: 1200, gfxMax: 1700 });
 });

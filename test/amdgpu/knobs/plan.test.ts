@@ -34,17 +34,25 @@ describe('a plan', () => {
     [
       'a lower end in the way is pushed down, 1 MHz below',
       'mi200',
-      { ...OPEN_210, level: 'manual' },
+      { ...OPEN_210, gfx_low: 1500, level: 'manual' },
       { gfx_clock: 1200 },
-      { ...MI210, low: { now: 1500, kept: 1500 } },
+      MI210,
       ['od s 0 1199', 'od s 1 1200', 'od c'],
     ],
     [
       'what was pushed down comes back with the upper end',
       'mi200',
-      { ...OPEN_210, gfx_clock: 1200, level: 'manual' },
+      { ...OPEN_210, gfx_clock: 1200, gfx_low: 1500, level: 'manual' },
       { gfx_clock: 1700 },
-      { ...MI210, low: { now: 1199, kept: 1500 } },
+      MI210,
+      ['od s 0 1500', 'od s 1 1700', 'od c'],
+    ],
+    [
+      'also where only who asks remembers it, and the upper end is there already',
+      'mi200',
+      { ...OPEN_210, gfx_low: 1199, level: 'manual' },
+      { gfx_clock: 1700, gfx_low: 1500 },
+      MI210,
       ['od s 0 1500', 'od s 1 1700', 'od c'],
     ],
     [
@@ -130,9 +138,9 @@ describe('a plan', () => {
     [
       'the lower end of a pin is not kept',
       'mi200',
-      { ...OPEN_210, level: 'high' },
+      { ...OPEN_210, gfx_low: 1700, level: 'high' },
       { gfx_clock: 1200 },
-      { ...MI210, low: { now: 1700, kept: 1700 } },
+      MI210,
       ['level manual', 'od s 0 500', 'od s 1 1200', 'od c'],
     ],
     [

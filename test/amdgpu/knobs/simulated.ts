@@ -86,11 +86,9 @@ export class Judge {
 
   get ranges(): Ranges {
     const max = watts(this.text('hwmon/power1_cap_max'));
-    const { low } = this.memory;
     return {
       ...(max && { cap: { floor: powerFloor({ max }), max } }),
       ...this.memory.hardware(shown(this.spec.family, this.text)),
-      ...(low && { low }),
     };
   }
 
