@@ -1,4 +1,3 @@
-import type { Book } from '../../model/book.ts';
 import type { Case, CaseState } from '../../model/case.ts';
 import { knobKey } from '../../model/claim.ts';
 import type { Change, Decision, DecisionReason } from '../../model/decision.ts';
@@ -103,11 +102,12 @@ export function endWithoutPolicy(one: Case, outcome: 'dropped' | 'released', now
   ];
 }
 
-/** Whether all that a releasing case ever claimed is given back, or held for another case. */
-export function isGivenBack(book: Book, one: Case): boolean {
+/** Whether all that a releasing case ever claimed is given back, held for another case, or gone with its card. */
+export function isGivenBack(sitting: Sitting, one: Case): boolean {
+  const { book } = sitting;
   return one.knobs.every(({ on, knob }) => {
     const row = book.knobs.get(knobKey(on, knob));
-    if (row === undefined) return true;
+    if (row === undefined || sitting.isGone(on)) return true;
     const heldForAnother = claimsInForce(book, on).some((claim) => claim.case !== one.id && claim.knob === knob);
     return heldForAnother && row.state !== 'unsettled';
   });

@@ -5,25 +5,26 @@ import type { Breaker, Decision } from '../../model/decision.ts';
 import type { Policy } from '../../model/policy.ts';
 import { isMet } from '../settings/met.ts';
 import type { KnobReport } from '../settings/report.ts';
+import { isWithin } from '../settings/values.ts';
 import { decision, matterOf } from './act.ts';
 import { close, endOf, isGivenBack, release } from './release.ts';
 import type { Sitting } from './sitting.ts';
 
 /** What the cards say of a case's claims: verified, or given back. Undefined while neither is so. */
 export function settle(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
-  const { book, facts, now } = sitting;
+  const { book, now } = sitting;
   if (one.state === 'applying' && areSettled(sitting, one)) {
-    const active: Case = { ...one, state: 'active', attempts: 0, reason: 'settled' };
+    const active: Case = { ...one, state: 'active', verified: true, attempts: 0, reason: 'settled' };
     return decision(matterOf(policy, one), 'verified', 'settled', now, settingsOf(book, one), [
       { put: 'case', case: active },
     ]);
   }
   if (one.state !== 'releasing') return undefined;
   // A card that is gone has lost its settings; should it come back with them, the knob's row is still there.
-  if (one.target.kind === 'gpu' && facts.cards.get(one.target.pci)?.health === 'gone') {
+  if (one.target.kind === 'gpu' && sitting.isGone(one.target.pci)) {
     return close(sitting, policy, one, endOf(one, false), 'card_gone');
   }
-  if (!isGivenBack(book, one)) return undefined;
+  if (!isGivenBack(sitting, one)) return undefined;
   const overridden = one.reason === 'overridden';
   return close(sitting, policy, one, endOf(one, overridden), overridden ? 'overridden' : 'given_back');
 }
@@ -47,14 +48,27 @@ function hearOne(sitting: Sitting, policy: Policy, one: Case, report: KnobReport
     return settle(sitting, policy, seen);
   }
   if (!report.failed) return settle(sitting, policy, one);
-  const claims = sitting.book.claims.get(one.id) ?? [];
-  if (!claims.some((claim) => claim.on === report.on && claim.knob === report.knob)) return undefined;
-  const failed = release(sitting, policy, one, 'write_failed', {
-    knob: report.knob,
-    on: report.on,
-    met: report.detail,
-  });
-  return { ...failed, changes: [...failed.changes, { put: 'breaker', breaker: breakerAfter(sitting, policy) }] };
+  const { on, knob, value, detail: met } = report;
+  const claim = sitting.book.claims.get(one.id)?.find((other) => other.on === on && other.knob === knob);
+  // It may be another case that wants it lower.
+  if (claim === undefined || (value !== undefined && isWithin(knob, value, claim.atMost))) return undefined;
+  // Told once; the reconciler goes on trying.
+  if (one.verified === true && one.reason === 'write_failed') return undefined;
+  const fail = one.verified === true ? stay : release;
+  const made = fail(sitting, policy, one, 'write_failed', { knob, on, met });
+  return { ...made, changes: [...made.changes, { put: 'breaker', breaker: breakerAfter(sitting, policy) }] };
+}
+
+/** A limit that holds is not given back because the card refuses another one: it may be hot, or nobody may see that it is. */
+function stay(
+  { now }: Sitting,
+  policy: Policy,
+  one: Case,
+  reason: 'write_failed',
+  detail: Record<string, unknown>,
+): Decision {
+  const next: Case = { ...one, state: 'applying', reason };
+  return decision(matterOf(policy, one), 'failed', reason, now, detail, [{ put: 'case', case: next }]);
 }
 
 /** The breaker after one more failed act: so many within its span, and it stays open until a person closes it. */

@@ -68,7 +68,7 @@ export class Sitting {
       }
       this.#eligible = 0;
       for (const [pci, card] of this.facts.cards) {
-        if ((card.health === 'ok' || held.has(pci)) && !card.protected) this.#eligible += 1;
+        if ((card.health === 'ok' || held.has(pci)) && card.health !== 'gone' && !card.protected) this.#eligible += 1;
       }
     }
     return this.#eligible;
@@ -79,9 +79,15 @@ export class Sitting {
     return this.#acting.get(`${policy.name} ${this.modeOf(policy)}`) ?? 0;
   }
 
-  /** GPUs that acting on a target affects. */
+  /** GPUs that acting on a target affects; one that is gone is limited by nobody, and leaves its place to another. */
   sizeOf(target: Target): number {
-    return target.kind === 'node' ? Math.max(1, this.eligible) : 1;
+    if (target.kind === 'node') return Math.max(1, this.eligible);
+    return target.kind === 'gpu' && this.isGone(target.pci) ? 0 : 1;
+  }
+
+  /** Out of the machine: away since it was seen, or never seen by this process. */
+  isGone(pci: string): boolean {
+    return (this.facts.cards.get(pci)?.health ?? 'gone') === 'gone';
   }
 
   /** As the rules have it now; made an index once, because every open case of a tick may ask. */

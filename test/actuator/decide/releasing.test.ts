@@ -185,6 +185,102 @@ describe('what cards say', () => {
     expect(world.states()).toEqual(['applying']);
   });
 
+  describe('a card that is gone', () => {
+    const row = (i: number) =>
+      ({
+        put: 'knob',
+        knob: {
+          on: pciOf(i),
+          knob: 'power_cap',
+          found: 100,
+          wrote: 70,
+          state: 'settled',
+          attempts: 0,
+          notBefore: 0,
+          at: 0,
+        },
+      }) as const;
+
+    it('leaves its place in the limits to one that is hot', () => {
+      const world = new World(policyYaml({ limits: '{ percent: 50 }' }), 2);
+      world.card(0).junction = 80;
+      world.trigger();
+      world.pass(2);
+      world.card(0).health = 'gone';
+      world.card(1).junction = 95;
+      const made = world.trigger({ key: 'f2@1', target: { kind: 'gpu', pci: pciOf(1) } });
+      expect([outcomes(made), world.cap(1)]).toEqual([['acted condition_true'], 70]);
+    });
+
+    it('ends the case that a person gives back, also where this process never saw it; its row stays', () => {
+      const world = new World(policyYaml(), 2);
+      world.obedient = false;
+      world.card(0).junction = 80;
+      world.trigger();
+      world.put(row(0));
+      world.cards.delete(pciOf(0));
+      world.pass(300);
+      expect(world.states()).toHaveLength(1);
+      world.step({ type: 'revert', author: 'x', reason: 'y' });
+      expect(outcomes(world.pass(1))).toContain('closed card_gone');
+      expect([world.states(), world.book.knobs.size]).toEqual([[], 1]);
+    });
+
+    it('does not keep a case of the whole node from ending, and from beginning again', () => {
+      const policy = { target: 'node', on: '[{ manual: quiet }]', when: undefined, until: undefined };
+      const world = new World(policyYaml(policy), 2);
+      world.obedient = false;
+      const called = { source: 'manual', name: 'quiet', key: 'm1', target: { kind: 'node' } } as const;
+      world.trigger(called);
+      world.put(row(0), row(1));
+      world.pass(1);
+      world.card(1).health = 'gone';
+      world.trigger({ ...called, phase: 'close' });
+      expect(world.states()).toEqual(['releasing']);
+      world.put({ drop: 'knob', on: pciOf(0), knob: 'power_cap' });
+      world.report(pciOf(0), { settled: true, restored: 'given_back' });
+      expect(world.states()).toEqual([]);
+      world.pass(11);
+      expect(outcomes(world.trigger({ ...called, key: 'm2' }))).toEqual(['acted condition_true']);
+    });
+  });
+
+  describe('a refused write of a limit that holds already', () => {
+    const limited = (options: Partial<BookOptions> = {}): World => {
+      const world = new World(policyYaml({ notify: '[failed]' }), 2, options);
+      world.card(0).junction = 70;
+      world.trigger();
+      world.pass(1);
+      expect(world.states()).toEqual(['active']);
+      world.obedient = false;
+      return world;
+    };
+
+    it('gives nothing back, is told once, and told again when it failed anew', () => {
+      const world = limited({ breaker: { failures: 9, perMs: 600_000 } });
+      const failed = world.report(pciOf(0), { failed: true });
+      expect(outcomes(failed)).toEqual(['failed write_failed']);
+      expect(failed[0]?.notices?.map(({ moment }) => moment)).toEqual(['failed']);
+      expect(world.report(pciOf(0), { failed: true })).toEqual([]);
+      expect([world.states(), world.cap(0)]).toEqual([['applying'], 70]);
+      world.report(pciOf(0), { settled: true });
+      expect(world.states()).toEqual(['active']);
+      expect(outcomes(world.report(pciOf(0), { failed: true }))).toEqual(['failed write_failed']);
+      expect(world.book.breaker.failures).toHaveLength(2);
+    });
+
+    it('is still given back when its reason ends', () => {
+      const world = limited();
+      world.report(pciOf(0), { failed: true });
+      world.card(0).junction = 40;
+      expect(outcomes(world.pass(4))).toContain('released release_condition');
+    });
+
+    it('is nothing that failed where the card is at this limit, and another case wants it lower', () => {
+      expect(limited().report(pciOf(0), { failed: true, value: 70 })).toEqual([]);
+    });
+  });
+
   it('a refused write gives back, tells people, and cools down', () => {
     const world = new World(policyYaml({ notify: '[failed]' }));
     world.obedient = false;

@@ -169,7 +169,7 @@ export class World {
 
   report(
     on: string,
-    said: { settled?: boolean; failed?: boolean; restored?: 'given_back' | 'overridden' },
+    said: { settled?: boolean; failed?: boolean; restored?: 'given_back' | 'overridden'; value?: number },
   ): Decision[] {
     const report = {
       on,
