@@ -80,4 +80,6 @@ export interface KnobFacts {
   max?: number;
   default?: number;
   floor?: number;
+  /** MHz, rising: all that it can be, on a part that knows levels only. A wish is rounded down to one. */
+  levels?: readonly number[];
 }

@@ -31,16 +31,19 @@ export interface Clamped {
 }
 
 /**
- * Brings a wish (W or MHz) into the envelope, rounded down to a whole unit. For knobs that are adjustable; throws RangeError where
+ * Brings a wish (W or MHz) into the envelope, rounded down to a whole unit, or to a level where there are levels. For knobs that are adjustable; throws RangeError where
  * the facts name no range or the wish is not a number.
  */
-export function clampWish(facts: Pick<KnobFacts, 'knob' | 'floor' | 'max' | 'default'>, atMost: number): Clamped {
+export function clampWish(
+  facts: Pick<KnobFacts, 'knob' | 'floor' | 'max' | 'default' | 'levels'>,
+  atMost: number,
+): Clamped {
   const { floor } = facts;
   const ceiling = ceilingOf(facts);
   if (floor === undefined || ceiling === undefined || Number.isNaN(atMost))
     throw new RangeError(`a wish of ${atMost} for ${facts.knob} has no envelope (${floor} to ${ceiling})`);
   if (atMost > ceiling) return { value: ceiling, clamped: 'ceiling' };
-  const value = Math.floor(atMost);
+  const value = facts.levels?.findLast((level) => level <= atMost) ?? Math.floor(atMost);
   return value < floor ? { value: floor, clamped: 'floor' } : { value, clamped: undefined };
 }
 

@@ -71,7 +71,7 @@ function unset(knob: KnobName, on: string, why: WhyNot): KnobFacts {
   return { knob, on, adjustable: false, why };
 }
 
-type Bounds = Pick<KnobFacts, 'min' | 'max' | 'default' | 'floor'>;
+type Bounds = Pick<KnobFacts, 'min' | 'max' | 'default' | 'floor' | 'levels'>;
 
 function powerFacts(view: CardView): KnobFacts {
   const max = watts(view.text(`${CAP}_max`));
@@ -94,7 +94,10 @@ function clockFacts(view: CardView, knob: 'gfx_clock' | 'mem_clock'): KnobFacts 
   if (isGraphics ? !hasRange(family) && family !== 'mi100' : !hasMemoryLimit(family))
     return unset(knob, view.card.pci, 'unsupported');
   const range = isGraphics ? view.hardware.gfx : view.hardware.mem;
-  const bounds = range === undefined ? {} : { ...range, default: range.max, floor: floorOf(range, levels) };
+  const bounds =
+    range === undefined
+      ? {}
+      : { ...range, default: range.max, floor: floorOf(range, levels), ...(levels === undefined ? {} : { levels }) };
   return judged(view, knob, [family === 'mi100' ? LEVELS : OVERDRIVE, LEVEL], bounds);
 }
 

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { clampWish, clockFloor, powerFloor } from '../../../amdgpu/knobs/envelope.ts';
 import type { KnobFacts } from '../../../model/claim.ts';
 
-type Facts = Pick<KnobFacts, 'knob' | 'floor' | 'max' | 'default'>;
+type Facts = Pick<KnobFacts, 'knob' | 'floor' | 'max' | 'default' | 'levels'>;
 const MI300X: Facts = { knob: 'power_cap', floor: 300, max: 750, default: 750 };
 const RAISED: Facts = { knob: 'power_cap', floor: 120, max: 330, default: 300 };
+const LEVELS: Facts = { knob: 'gfx_clock', floor: 731, max: 1502, default: 1502, levels: [300, 731, 1189, 1235, 1502] };
 const CLOCK: Facts = { knob: 'gfx_clock', floor: 840, max: 2100, default: 2100 };
 
 describe('floors', () => {
@@ -25,6 +26,8 @@ describe('floors', () => {
 describe('a wish', () => {
   it.each<[why: string, Facts, number, number, string | undefined]>([
     ['within stays', MI300X, 525, 525, undefined],
+    ['is rounded down to a level', LEVELS, 1200, 1189, undefined],
+    ['is no lower than the lowest level allowed', LEVELS, 700, 731, 'floor'],
     ['is rounded down, for it says at most', MI300X, 525.9, 525, undefined],
     ['of the default itself stays', MI300X, 750, 750, undefined],
     ['above ends at the default, which the card came with', MI300X, 9000, 750, 'ceiling'],
