@@ -76,6 +76,10 @@ export const RULE_CODES = {
     severity: 'warning',
     meaning: 'A mode names a model that no card is called by: its limits would never be used.',
   },
+  RULE_VARIABLE_OF_GPU: {
+    severity: 'error',
+    meaning: 'A policy with `target: node` asks for a value of one GPU: of the node as a whole there is none.',
+  },
   RULE_LABEL_UNKNOWN: {
     severity: 'warning',
     meaning: 'A variable ends in a label that no card known here has: it would stay unknown, and neither act nor undo.',

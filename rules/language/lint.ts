@@ -51,7 +51,7 @@ export function lintPolicy({ policy, sheet, path, vocabulary }: Placed): void {
       `No policy goes below ${FLOOR}: that is what it gets.`,
     );
   }
-  lintLabels({ policy, sheet, path, vocabulary });
+  lintVariables({ policy, sheet, path, vocabulary });
   lintConditions({ policy, sheet, path, vocabulary });
 }
 
@@ -60,11 +60,16 @@ const FLOOR = `${POWER_FLOOR_SHARE * 100} %`;
 const isBelowFloor = (cap: Wish['powerCap']): boolean =>
   cap !== undefined && 'share' in cap && cap.share < POWER_FLOOR_SHARE;
 
-function lintLabels({ policy, sheet, path }: Placed): void {
+function lintVariables({ policy, sheet, path }: Placed): void {
   const ladders = policy.do.flatMap((action) => (action.kind === 'ladder' ? [action.variable] : []));
   const named = { when: policy.when?.variables ?? [], until: policy.until?.variables ?? [], do: ladders };
   for (const [key, variables] of Object.entries(named)) {
     for (const variable of variables) {
+      if (policy.target === 'node' && /^(?:gpu|partition)\./.test(variable)) {
+        const hint = 'Use target: gpu, which looks at each of them, or node.* and labels of the alert.';
+        sheet.addAtKey('RULE_VARIABLE_OF_GPU', [...path, key], `the node as a whole has no ${variable}`, hint);
+        continue;
+      }
       const odd = unknownLabel(variable);
       if (odd === undefined) continue;
       const message = `no card known here has ${odd.label} in ${variable}: it would stay unknown`;

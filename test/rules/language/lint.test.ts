@@ -83,6 +83,8 @@ describe('a single policy', () => {
     [{ until, lease: '2m' }, ['RULE_LEASE_SHORT'], 'one lost notice ends it'],
     [{ until, on: '[{ manual: m }]', lease: '2m' }, [], 'no alert, no heartbeat'],
     [{ until, mode: 'off' }, ['RULE_POLICY_OFF'], 'it is never looked at'],
+    [{ until, target: 'node' }, ['RULE_VARIABLE_OF_GPU'], 'the junction of which GPU?'],
+    [{ until: '{ "<": [{ var: node.gpus }, 3] }', target: 'node' }, [], 'a value of the node'],
     [{ until, target: 'workload' }, ['RULE_TARGET_LATER'], 'nobody knows workloads yet'],
     [{ until, do: '[{ throttle: { power_cap: 39% } }]' }, ['RULE_WISH_BELOW_FLOOR'], 'it gets 40 %'],
     [{ until, do: '[{ throttle: { power_cap: 40% } }]' }, [], 'the floor itself'],
