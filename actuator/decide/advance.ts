@@ -1,6 +1,6 @@
 import type { Case } from '../../model/case.ts';
 import type { Change, Decision } from '../../model/decision.ts';
-import type { Policy, Truth } from '../../model/policy.ts';
+import type { Policy, Scope, Truth } from '../../model/policy.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { claimText, decision, knobsOf, matterOf } from './act.ts';
 import { stampOf, suppressed, tryToAct } from './consider.ts';
@@ -8,7 +8,7 @@ import { claimsAnew, isHeld } from './reclaim.ts';
 import { close, release } from './release.ts';
 import { nextRungs } from './rungs.ts';
 import type { Sitting } from './sitting.ts';
-import { isBlind, isUnproven } from './witness.ts';
+import { isBlind, isUnproven, seesNoHeat } from './witness.ts';
 
 /** A case that is open, as it stands at this moment: what is to be done about it, if anything. */
 export function advance(sitting: Sitting, policy: Policy, one: Case, triggers: readonly OpenTrigger[]): Decision[] {
@@ -73,9 +73,7 @@ function whileActing(
   const scope = sitting.scopeFor(policy, one.target, triggers);
   const seen = condition?.evaluate(scope);
   // Also while its alert still fires: that came from a sensor of a while ago.
-  if (policy.thermal && seen === 'unknown' && condition !== undefined && isBlind(condition, scope)) {
-    return whileBlind(sitting, policy, one);
-  }
+  if (seesNothing(policy, scope, seen)) return whileBlind(sitting, policy, one);
   if (one.blindFrom !== undefined) return sees(sitting, policy, one);
   if (now >= one.deadline) return release(sitting, policy, one, 'lease_expired');
   if (mayEnd(policy, seen, ended)) return whileDwelling(sitting, policy, one);
@@ -86,6 +84,18 @@ function whileActing(
   const climbed = climb(sitting, policy, one);
   if (climbed !== undefined) return climbed;
   return stillHolds(policy, seen) ? renewed(sitting, policy, one, 'condition_holds') : undefined;
+}
+
+/**
+ * Whether nobody sees the heat: a reading that is missing leaves the condition unknown, or another value keeps the card as it is
+ * while no temperature says anything.
+ */
+function seesNothing({ thermal, when, until }: Policy, scope: Scope, seen: Truth | undefined): boolean {
+  const condition = until ?? when;
+  if (!thermal || condition === undefined) return false;
+  return seen === 'unknown'
+    ? isBlind(condition, scope)
+    : seen === false && until !== undefined && seesNoHeat(until, scope);
 }
 
 /** Whether it may be given back. Without `until` that is at the end of the trigger and of the condition together. */

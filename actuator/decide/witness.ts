@@ -34,6 +34,14 @@ export function isBlind(condition: Condition, scope: Scope): boolean {
   return condition.variables.some((path) => isOwnReading(path) && !('value' in scope.get(path)));
 }
 
+/** Of all the temperatures that the condition asks none is there. */
+export function seesNoHeat({ variables }: Condition, scope: Scope): boolean {
+  const heat = variables.filter(
+    (path) => path.startsWith('gpu.') && quantityOf('gpu', path.slice(4))?.unit === 'celsius',
+  );
+  return heat.length > 0 && heat.every((path) => !('value' in scope.get(path)));
+}
+
 function withoutReadings(scope: Scope): Scope {
   const hidden: Fact = { unknown: 'hidden' };
   return { now: scope.now, get: (path) => (isOwnReading(path) ? hidden : scope.get(path)) };

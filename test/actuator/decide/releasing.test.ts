@@ -111,6 +111,21 @@ describe('the lease', () => {
 });
 
 describe('a thermal case whose sensor goes blind', () => {
+  it('is blind also where another value keeps its release condition false', () => {
+    const until = '{ and: [{ "<": [{ var: gpu.temperature.junction }, 55] }, { "==": [{ var: gpu.model }, other] }] }';
+    const world = held({ until });
+    world.card(0).junction = undefined;
+    expect(outcomes(world.pass(11))).toContain('adjusted blind_to_floor');
+    expect(world.cap(0)).toBe(40);
+  });
+
+  it('is not where one temperature is missing and another one keeps it', () => {
+    const until =
+      '{ and: [{ "<": [{ var: gpu.temperature.junction }, 55] }, { "<": [{ var: gpu.temperature.edge }, 50] }] }';
+    const world = held({ until });
+    expect(outcomes(world.pass(60))).not.toContain('adjusted blind_to_floor');
+  });
+
   it('is left alone for ten seconds, then goes to the floor and stays, lease or no lease', () => {
     const world = held({ notify: '[blind]' });
     world.trigger({ phase: 'close' });
