@@ -361,6 +361,7 @@ function bookOf(options: ActuatorOptions, now: number): { book: Book; changes: r
     blindMs: BLIND_MS,
   };
   if (ledger === undefined) return { book: emptyBook(rules, settings), changes: [] };
-  const { book, orphans } = beginBook(rules, settings, rebase(ledger.load(), now), log);
-  return { book, changes: orphans.flatMap((one) => endWithoutPolicy(one, 'released', now)) };
+  const { state, changes } = rebase(ledger.load(), now);
+  const { book, orphans } = beginBook(rules, settings, state, log);
+  return { book, changes: [...changes, ...orphans.flatMap((one) => endWithoutPolicy(one, 'released', now))] };
 }

@@ -41,6 +41,8 @@ export interface Knob {
   state: KnobState;
   /** Failed writes in a row. */
   attempts: number;
+  /** Of these, those that were refused or did nothing: a card that was busy refuses nothing. */
+  refusals?: number;
   /** No earlier than this: writes to one knob are at a bounded rate. */
   notBefore: Instant;
   /** Words for people: what the last write met. */

@@ -92,11 +92,12 @@ function untaken(
   how: { counts: boolean; forGood?: boolean; value?: number },
 ): StepOutcome {
   const forGood = how.forGood === true;
+  const before = step.row.attempts === 0 ? 0 : (step.row.refusals ?? 0);
+  const refusals = before + (how.counts ? 1 : 0);
   const attempts = step.row.attempts + 1;
   const state = forGood && step.do === 'write' ? 'unsupported' : 'unsettled';
-  const row: Knob = { ...step.row, state, attempts, at: now, notBefore: now + backoffMs(attempts), detail };
-  // A card that is busy (in reset, in suspend) refuses nothing.
-  const failed = forGood || (how.counts && attempts >= MAX_ATTEMPTS);
+  const row: Knob = { ...step.row, state, attempts, refusals, at: now, notBefore: now + backoffMs(attempts), detail };
+  const failed = forGood || (how.counts && refusals >= MAX_ATTEMPTS);
   const told = how.value === undefined ? {} : { value: how.value };
   return { row, report: { ...report(step, { state, settled: false, detail, ...told }), failed } };
 }

@@ -84,7 +84,7 @@ function planAgain(view: View, row: Knob, current: number, wish: number, target:
     return { do: 'leave', on, knob, current, ...changed, detail: `somebody else set it to ${current}` };
   }
   const usual = view.facts.get(knob)?.default ?? (isClock(knob) ? view.facts.get(knob)?.max : undefined);
-  const reset = view.resetSeen === true || isSame(knob, current, usual);
+  const reset = isSame(knob, current, readOf(view.afterReset ?? {}, knob)) || isSame(knob, current, usual);
   return paused(view, given, current, target, reset ? 'reset' : 'foreign');
 }
 

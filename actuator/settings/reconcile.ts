@@ -36,7 +36,8 @@ export class Reconciler {
   readonly #effects: Effects;
   readonly #alarms: Alarms;
   readonly #once: OnceLog;
-  readonly #resets = new Set<string>();
+  /** Cards that were reset, with what they showed at the first look after it. */
+  readonly #resets = new Map<string, Settings | undefined>();
   readonly #silent = new Map<string, number>();
   #stopped = false;
 
@@ -70,7 +71,7 @@ export class Reconciler {
   /** As poke; resolves when the card was looked at, also where it did not answer. */
   run(on: string, why?: 'reset'): Promise<void> {
     if (this.#stopped) return Promise.resolve();
-    if (why === 'reset') this.#resets.add(on);
+    if (why === 'reset') this.#resets.set(on, undefined);
     return this.#turns.run(on);
   }
 
@@ -95,6 +96,7 @@ export class Reconciler {
     if (!this.#records.commit([])) this.#alarms.in(on, LEDGER_MS);
     if (this.#isIdle(on)) return;
     let settings = await this.#read(on);
+    if (settings !== undefined && this.#resets.has(on)) this.#resets.set(on, this.#resets.get(on) ?? settings);
     this.#crashPoint('after-read');
     const tried = new Set<KnobName>();
     while (settings !== undefined && !this.#stopped) {
@@ -119,6 +121,7 @@ export class Reconciler {
 
   #plan(on: string, settings: Settings): CardPlan {
     const { port, now } = this.#options;
+    const afterReset = this.#resets.get(on);
     return planCard({
       on,
       claims: this.#claims(on),
@@ -126,7 +129,7 @@ export class Reconciler {
       settings,
       facts: port.facts(on),
       now: now(),
-      resetSeen: this.#resets.has(on),
+      ...(afterReset === undefined ? {} : { afterReset }),
     });
   }
 

@@ -12,8 +12,8 @@ export interface CardView {
   settings: Settings;
   facts: ReadonlyMap<KnobName, KnobFacts>;
   now: Instant;
-  /** The card was seen to reset since it was last looked at: what it shows is the driver's, not somebody's will. */
-  resetSeen?: boolean;
+  /** What it showed at the first look after a reset that was seen: that is the driver's, and nobody's will. */
+  afterReset?: Settings;
 }
 
 /** A card as its plan looks at it. */

@@ -163,10 +163,11 @@ describe('a claim on a knob that we wrote', () => {
     ).not.toHaveProperty('row');
   });
 
-  it('keeps what was found when the card was seen to reset, whatever it shows', () => {
+  it('keeps what was found when the card was seen to reset, whatever it showed then', () => {
     const view = { claims, knobs: [row({ found: 700, wrote: 500 })], settings: { power_cap: 740 } };
     expect(only(view)).toMatchObject({ why: 'foreign', row: { found: 740 } });
-    expect(only({ ...view, resetSeen: true })).toMatchObject({ why: 'reset', row: { found: 700 } });
+    expect(only({ ...view, afterReset: { power_cap: 740 } })).toMatchObject({ why: 'reset', row: { found: 700 } });
+    expect(only({ ...view, afterReset: { power_cap: 730 } })).toMatchObject({ why: 'foreign', row: { found: 740 } });
   });
 
   it('is relaxed when the wish is, but not above what was found', () => {

@@ -196,7 +196,22 @@ describe('whatever happens', () => {
         for (const knob of SETTABLE) expect([...world.may[knob]], knob).toContain(desk.card.settings[knob]);
         expect([...world.mayLevel]).toContain(desk.card.settings.level);
       }),
-      { numRuns: RUNS },
+      {
+        numRuns: RUNS,
+        examples: [
+          [
+            // A hand after a reset, in the pause that follows a refusal.
+            { power_cap: 700, gfx_clock: GFX.max, mem_clock: MEM.max },
+            [
+              { is: 'fault', fault: 'EINVAL' },
+              { is: 'claim', id: 'a', knob: 'mem_clock', atMost: 0 },
+              { is: 'reset', told: true },
+              { is: 'hand', knob: 'mem_clock', value: 906 },
+              { is: 'pass', seconds: 1 },
+            ],
+          ],
+        ],
+      },
     );
   }, 60_000);
 

@@ -161,6 +161,19 @@ describe('a card that refuses', () => {
     expect(desk.last).toMatchObject({ settled: true });
   });
 
+  it('once, after it was busy for long, has not failed', async () => {
+    const desk = new Desk();
+    desk.card.fault = { refuse: 'EBUSY' };
+    desk.claim('a', { power_cap: 500 });
+    await desk.pass(10);
+    desk.card.fault = { refuse: 'EINVAL' };
+    const tries = desk.card.writes.length;
+    while (desk.card.writes.length === tries) await desk.pass(1);
+    expect(desk.reports.filter(({ failed }) => failed)).toEqual([]);
+    await desk.pass(120);
+    expect(desk.last).toMatchObject({ failed: true });
+  });
+
   it('one knob is limited in the others', async () => {
     const desk = new Desk();
     desk.card.fault = { refuse: 'EINVAL' };
