@@ -31,7 +31,7 @@ import { rebase } from './rebase.ts';
 import { placesInUse } from './settings/in-force.ts';
 import { CRASH_POINTS as KNOB_CRASH_POINTS, Reconciler } from './settings/reconcile.ts';
 import { Store } from './store.ts';
-import { openTriggers, wanted } from './triggers.ts';
+import { openTriggers, roomFor, wanted } from './triggers.ts';
 import { Watch } from './watch.ts';
 
 /** Places at which a test ends the process; each lies between two steps that a crash must not tear apart. */
@@ -99,8 +99,6 @@ export interface Actuator {
 const BLIND_MS = 10_000;
 /** More events than this wait only where the process cannot keep up: the sender is asked to try again. */
 const MOST_WAITING = 10_000;
-/** Triggers that are remembered at most, open and closed. */
-const MOST_KEPT = 200_000;
 
 /** Process 2: acts on what the rules say, and can undo all of it. */
 export function createActuator(options: ActuatorOptions): Actuator {
@@ -222,11 +220,11 @@ export function createActuator(options: ActuatorOptions): Actuator {
     const kept = wanted(book, triggers);
     count(triggers, kept);
     if (kept.length === 0) return 'queued';
-    const isNew = kept.some(({ key }) => !book.triggers.has(key));
-    if (loop.length >= MOST_WAITING || (isNew && book.triggers.size >= MOST_KEPT)) return 'full';
+    const room = loop.length >= MOST_WAITING ? undefined : roomFor(book, kept);
+    if (room === undefined) return 'full';
     try {
       crashPoint?.('before-intake');
-      store.commit(openTriggers(book, kept));
+      store.commit([...room, ...openTriggers(book, kept)]);
       crashPoint?.('after-intake');
     } catch (error) {
       return error instanceof NightshiftError && error.code === 'LEDGER_FULL' ? 'disk_full' : 'failed';
