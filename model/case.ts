@@ -50,6 +50,8 @@ export interface Case {
   rungs?: Record<string, number>;
   /** The firmware's timestamp of the first reading under which the condition held, for policies without trigger. */
   stamp?: string;
+  /** Something that it wants could not be set when it acted, for a reason that passes. */
+  partial?: boolean;
   /** All that it claimed was read back once: what fails from then on is the change of a limit that holds. */
   verified?: boolean;
   attempts: number;

@@ -37,6 +37,7 @@ const REASONS_OF = {
     'rung_changed',
     'blind_to_floor',
     'sensor_back',
+    'now_adjustable',
     'condition_holds',
     'condition_unknown',
     'release_condition',

@@ -83,6 +83,8 @@ function whileActing(
   }
   const climbed = climb(sitting, policy, one);
   if (climbed !== undefined) return climbed;
+  const grown = grow(sitting, policy, one);
+  if (grown !== undefined) return grown;
   return stillHolds(policy, seen) ? renewed(sitting, policy, one, 'condition_holds') : undefined;
 }
 
@@ -166,12 +168,21 @@ function climb(sitting: Sitting, policy: Policy, one: Case): Decision | undefine
   return reclaimed(sitting, policy, next, 'rung_changed', { from: before, to: rungs });
 }
 
+/** What could not be set when it acted can be now: a card that slept, or one of the node that was not there. */
+function grow(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
+  if (one.target.kind === 'gpu' && one.partial !== true) return undefined;
+  const { claims } = claimsAnew(sitting, policy, one);
+  const held = sitting.book.claims.get(one.id) ?? [];
+  const isNew = claims.some(({ on, knob }) => !held.some((claim) => claim.on === on && claim.knob === knob));
+  return isNew ? reclaimed(sitting, policy, one, 'now_adjustable', {}) : undefined;
+}
+
 /** New claims for a case that acts: to be brought to the card, and verified, as the first ones were. */
 function reclaimed(
   sitting: Sitting,
   policy: Policy,
   one: Case,
-  reason: 'rung_changed' | 'blind_to_floor' | 'sensor_back',
+  reason: 'rung_changed' | 'blind_to_floor' | 'sensor_back' | 'now_adjustable',
   detail: Record<string, unknown>,
 ): Decision {
   const { claims } = claimsAnew(sitting, policy, one);

@@ -1,3 +1,4 @@
+import { isPassing } from '../../amdgpu/knobs/probe.ts';
 import type { Decision, DecisionReason } from '../../model/decision.ts';
 import type { Policy, Scope, Truth } from '../../model/policy.ts';
 import type { Target } from '../../model/target.ts';
@@ -59,11 +60,12 @@ export function tryToAct(
   }
   const one = { ...before, ...firstRungs(policy, sitting.scope(target)) };
   const { claims, notAdjustable } = claimsFor(sitting, policy, one);
-  const onlyNotices = !setsKnobs(policy);
-  if (claims.length === 0 && !onlyNotices && notAdjustable.length > 0) {
-    return suppressed(sitting, policy, target, { reason: 'not_adjustable', detail: { knobs: notAdjustable } }, trigger);
+  const passing = notAdjustable.filter(({ why }) => isPassing(why));
+  if (claims.length === 0 && setsKnobs(policy) && notAdjustable.length > 0) {
+    const reason = passing.length === notAdjustable.length ? 'card_not_ok' : 'not_adjustable';
+    return suppressed(sitting, policy, target, { reason, detail: { knobs: notAdjustable } }, trigger);
   }
-  return act(sitting, policy, one, claims, truth);
+  return act(sitting, policy, passing.length > 0 ? { ...one, partial: true } : one, claims, truth);
 }
 
 /** Why the condition side says no; undefined where the policy would act if no guard stood in the way. */

@@ -1,14 +1,11 @@
 import { clampWish } from '../../amdgpu/knobs/envelope.ts';
-import type { WhyNot } from '../../amdgpu/knobs/probe.ts';
+import { isPassing } from '../../amdgpu/knobs/probe.ts';
 import type { Knob, KnobName } from '../../model/claim.ts';
 import { isGivingBack, lowFound, paused, write } from './build.ts';
 import { isVouchedByLevel, levelFound } from './levels.ts';
 import type { KnobStep } from './steps.ts';
 import { isClock, isMarked, isOurs, isSame, isWithin } from './values.ts';
 import { readOf, type View } from './view.ts';
-
-/** States of a card that pass; whether the knob can be set there is not known meanwhile. */
-const PASSING: ReadonlySet<string> = new Set<WhyNot>(['gone', 'silent', 'resetting', 'asleep', 'unprobed', 'unread']);
 
 /** What to do about a knob that is claimed. */
 export function planClaimed(view: View, knob: KnobName, row: Knob | undefined): KnobStep {
@@ -18,7 +15,7 @@ export function planClaimed(view: View, knob: KnobName, row: Knob | undefined): 
   if (fact.on !== on) return { do: 'unsupported', on, knob, detail: `belongs to ${fact.on}` };
   if (!fact.adjustable) {
     const detail = fact.why ?? 'not adjustable';
-    return PASSING.has(detail) ? { do: 'wait', on, knob, detail } : { do: 'unsupported', on, knob, detail };
+    return isPassing(detail) ? { do: 'wait', on, knob, detail } : { do: 'unsupported', on, knob, detail };
   }
   if (row?.state === 'unsupported') return { do: 'unsupported', on, knob, detail: row.detail ?? 'refused for good' };
   const atMost = Math.min(...claims.filter((claim) => claim.knob === knob).map((claim) => claim.atMost));

@@ -42,6 +42,11 @@ export type WhyNot =
   | 'fixed_range'
   | 'no_headroom';
 
+/** States of a card that pass; whether the knob can be set there is not known meanwhile. */
+const PASSING: ReadonlySet<string> = new Set<WhyNot>(['gone', 'silent', 'resetting', 'asleep', 'unprobed', 'unread']);
+
+export const isPassing = (why: string): boolean => PASSING.has(why);
+
 /** One PCI function as far as is known now. */
 export interface CardView {
   card: Card;

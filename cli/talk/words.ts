@@ -35,6 +35,7 @@ const REASONS: Readonly<Record<DecisionReason | 'no_trigger', string>> = {
   rung_changed: 'the value it follows went to another rung',
   blind_to_floor: 'its sensor went blind, so the limit is the lowest there is',
   sensor_back: 'its sensor answers again',
+  now_adjustable: 'what could not be set when it began can be set now',
   settled: 'in force, and read back',
   write_failed: 'the card did not take it',
   release_condition: 'its release condition held long enough',

@@ -20,6 +20,33 @@ const LADDER =
   '[{ ladder: { on: gpu.temperature.junction, hysteresis: 3°C, rungs: [{ at: 60°C, power_cap: 80% }, { at: 80°C, power_cap: 60% }] } }]';
 
 describe('a card that cannot be set just now', () => {
+  it('is limited with the rest of the node as soon as it can be', () => {
+    const policy = { target: 'node', on: '[{ manual: quiet }]', when: undefined, until: undefined };
+    const world = new World(policyYaml(policy));
+    Object.assign(world.card(1), { adjustable: false, why: 'asleep' });
+    world.trigger({
+      source: 'manual',
+      name: 'quiet',
+      key: 'm1',
+      target: { kind: 'node' },
+      until: world.now + 3_600_000,
+    });
+    world.pass(5);
+    expect([world.cap(0), world.cap(1)]).toEqual([70, undefined]);
+    world.card(1).adjustable = true;
+    expect(outcomes(world.pass(1))).toContain('adjusted now_adjustable');
+    expect([world.cap(0), world.cap(1)]).toEqual([70, 70]);
+    expect(outcomes(world.pass(10))).not.toContain('adjusted now_adjustable');
+  });
+
+  it('is not said to be one that never can', () => {
+    const world = new World(policyYaml());
+    Object.assign(world.card(0), { junction: 70, adjustable: false, why: 'unprobed' });
+    expect(outcomes(world.trigger())).toEqual(['suppressed card_not_ok']);
+    Object.assign(world.card(0), { why: 'fixed_range' });
+    expect(outcomes(world.pass(1))).toEqual(['suppressed not_adjustable']);
+  });
+
   it('keeps what is claimed of it when its sensor goes blind with it', () => {
     const world = new World(policyYaml());
     world.card(0).junction = 70;

@@ -41,6 +41,8 @@ export interface FakeCard {
   numberSince: number;
   protected: boolean;
   adjustable: boolean;
+  /** Why not, where it is not. */
+  why?: string;
 }
 
 const OPTIONS: BookOptions = {
@@ -192,7 +194,7 @@ function factsOf(pci: string, gpu: number, fake: FakeCard, at: number): CardFact
     fake.junction === undefined ? { ...reading, absent: 'timeout' } : { ...reading, value: fake.junction };
   const cap: KnobFacts = fake.adjustable
     ? { knob: 'power_cap', on: pci, adjustable: true, min: 0, max: 100, default: 100, floor: 40 }
-    : { knob: 'power_cap', on: pci, adjustable: false, why: 'virtual_function' };
+    : { knob: 'power_cap', on: pci, adjustable: false, why: fake.why ?? 'virtual_function' };
   return {
     card: {
       pci,
