@@ -82,6 +82,7 @@ export function actuatorApi(options: ApiOptions): Router {
     reads({ ...options, status: () => statusOf(options) }),
     control({
       book: options.book,
+      known: options.known,
       now: () => clock.now(),
       pause: (pause) => pauseNow(options, pause),
       resume: (id, breaker, author) => resumeNow(options, id, breaker, author),

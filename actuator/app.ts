@@ -297,6 +297,10 @@ export function createActuator(options: ActuatorOptions): Actuator {
       await port.look();
       await look();
       metrics.knowTargets(book.rules.policies, watch.cards);
+      for (const pci of options.protectedCards) {
+        if (!watch.cards.includes(pci))
+          log.warn({ pci }, 'to be protected, but no such GPU is here: is it written right?');
+      }
       const { rules, options: settings } = book;
       const detail = { policies: rules.policies.length, enforce: settings.enforce, observing, rules: rules.version };
       if (!settings.frozen) {

@@ -3,7 +3,7 @@ import type { Change, Decision } from '../../model/decision.ts';
 import type { Policy, Scope, Truth } from '../../model/policy.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { claimText, decision, knobsOf, matterOf } from './act.ts';
-import { stampOf, suppressed, tryToAct } from './consider.ts';
+import { leaseEnd, stampOf, suppressed, tryToAct } from './consider.ts';
 import { claimsAnew, isHeld } from './reclaim.ts';
 import { close, release } from './release.ts';
 import { nextRungs } from './rungs.ts';
@@ -111,11 +111,17 @@ function stillHolds(policy: Policy, seen: Truth | undefined): boolean {
   return policy.until === undefined ? seen === true : seen === false;
 }
 
-/** What a window or a person began, a window's end or a person ends; an alert's end is only the occasion to look. */
-function endsWithItsTrigger({ book }: Sitting, policy: Policy, one: Case): boolean {
-  if (policy.dwellMs === 'manual') return false;
-  const sources = one.triggers.map((key) => book.triggers.get(key)?.source);
-  return sources.length > 0 && sources.every((source) => source === 'schedule' || source === 'manual');
+/**
+ * What a window or a person began, a window's end or a person ends; an alert's end is only the occasion to look. Where only a
+ * person releases, it takes a person's word: that the time of a call is over is none.
+ */
+export function endsWithItsTrigger({ book }: Sitting, policy: Policy, one: Case): boolean {
+  const triggers = one.triggers.map((key) => book.triggers.get(key));
+  const isByWord = (trigger: OpenTrigger | undefined): boolean =>
+    trigger?.source === 'manual' && (policy.dwellMs !== 'manual' || trigger.closedAt !== undefined);
+  const isByWindow = (trigger: OpenTrigger | undefined): boolean =>
+    trigger?.source === 'schedule' && policy.dwellMs !== 'manual';
+  return triggers.length > 0 && triggers.every((trigger) => isByWord(trigger) || isByWindow(trigger));
 }
 
 function whileDwelling(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
@@ -216,8 +222,9 @@ export function renewed(
   trigger?: OpenTrigger,
 ): Decision | undefined {
   const { now } = sitting;
-  const deadline = Math.max(one.deadline, now + policy.leaseMs);
+  const known = one.triggers.map((key) => sitting.book.triggers.get(key));
   const news = trigger !== undefined && !one.triggers.includes(trigger.key);
+  const deadline = Math.max(one.deadline, leaseEnd(policy, news ? [...known, trigger] : known, now));
   if (!news && deadline - one.deadline < policy.leaseMs * WORTH) return undefined;
   const next: Case = { ...one, deadline, triggers: news ? withNewest(one.triggers, trigger.key) : one.triggers };
   const { target, mode } = one;

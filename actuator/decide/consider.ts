@@ -28,13 +28,8 @@ export function consider(
 ): Decision | undefined {
   const refusal = refusalOf(sitting, policy, target, triggers);
   if (refusal !== undefined) return suppressed(sitting, policy, target, refusal, triggers.at(-1)?.key);
-  const fresh = newCase(
-    sitting,
-    policy,
-    target,
-    triggers.map((trigger) => trigger.key),
-  );
-  const one = withLease(fresh, policy, triggers);
+  const keys = triggers.map((trigger) => trigger.key);
+  const one = { ...newCase(sitting, policy, target, keys), deadline: leaseEnd(policy, triggers, sitting.now) };
   if (policy.forMs > 0 || policy.on.length === 0) {
     const stamp = stampOf(sitting, target);
     const pending = { ...one, holdsFrom: sitting.now, ...(stamp === undefined ? {} : { stamp }) };
@@ -94,11 +89,11 @@ export function stampOf({ facts }: Sitting, target: Target): string | undefined 
   return target.kind === 'gpu' ? facts.cards.get(target.pci)?.stamp : String(facts.at);
 }
 
-/** What a window opens ends with the window, and a moment later by itself if nobody is there to end it. */
-function withLease<T extends { deadline: number }>(one: T, policy: Policy, triggers: readonly OpenTrigger[]): T {
-  const ends = triggers.map((trigger) => trigger.until).filter((until) => until !== undefined);
-  if (ends.length === 0 || ends.length < triggers.length) return one;
-  return { ...one, deadline: Math.max(...ends) + (policy.dwellMs === 'manual' ? 0 : policy.dwellMs) };
+/** What a window or a call opens ends with it, and a moment later by itself if nobody is there to end it. */
+export function leaseEnd(policy: Policy, triggers: readonly (OpenTrigger | undefined)[], now: number): number {
+  const ends = triggers.map((trigger) => trigger?.until).filter((until) => until !== undefined);
+  if (ends.length === 0 || ends.length < triggers.length) return now + policy.leaseMs;
+  return Math.max(...ends) + (policy.dwellMs === 'manual' ? 0 : policy.dwellMs);
 }
 
 /** Told once as long as its reason stands; that an untriggered policy has nothing to do is no news at all. */

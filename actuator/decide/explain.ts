@@ -7,6 +7,7 @@ import type { Condition, Policy, Scope, TraceEntry, Truth } from '../../model/po
 import { type Target, targetKey } from '../../model/target.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { claimsFor, newCase, setsKnobs } from './act.ts';
+import { endsWithItsTrigger } from './advance.ts';
 import { refusalOf } from './consider.ts';
 import { looksOf, policyOf } from './decide.ts';
 import { guardText, lasting } from './guard-text.ts';
@@ -83,15 +84,18 @@ function targetsOf(policy: Policy, facts: Facts, question: Question, asked: Case
 function explainOne(sitting: Sitting, policy: Policy, target: Target, triggers: readonly OpenTrigger[]): Explanation {
   const { book } = sitting;
   const one = book.caseOf.get(policy.name)?.get(targetKey(target));
+  // A pending case holds nothing: what stands in its way is asked as if there were none.
+  const acting = one?.state === 'pending' ? undefined : one;
   const claims = one === undefined ? [] : (book.claims.get(one.id) ?? []);
   const scope = sitting.scopeFor(policy, target, triggers);
   const when = evaluated(policy.when, scope);
   const until = evaluated(policy.until, scope);
-  const imagined = one ?? { ...newCase(sitting, policy, target, []), ...firstRungs(policy, sitting.scope(target)) };
+  const imagined = acting ?? { ...newCase(sitting, policy, target, []), ...firstRungs(policy, sitting.scope(target)) };
   const would = claimsFor(sitting, policy, imagined);
   const guards = verdicts(sitting, policy, target);
   const refusal = refusalOf(sitting, policy, target, triggers);
-  const reason = one?.reason ?? reasonOf(policy, triggers, refusal?.reason, guards, would);
+  const standing = reasonOf(policy, triggers, refusal?.reason, guards, would);
+  const waiting = one !== undefined && standing === 'condition_true' ? 'condition_holds' : standing;
   return {
     policy: policy.name,
     version: policy.version,
@@ -105,7 +109,8 @@ function explainOne(sitting: Sitting, policy: Policy, target: Target, triggers: 
       seenAt,
       trusted,
     })),
-    ...(one === undefined ? { wouldClaim: would.claims } : { case: one }),
+    ...(one === undefined ? {} : { case: one }),
+    ...(acting === undefined ? { wouldClaim: would.claims } : {}),
     claims,
     notAdjustable: would.notAdjustable,
     knobs: (one?.knobs ?? [])
@@ -114,11 +119,11 @@ function explainOne(sitting: Sitting, policy: Policy, target: Target, triggers: 
     ...(when === undefined ? {} : { when }),
     ...(until === undefined ? {} : { until }),
     guards,
-    reason,
+    reason: acting?.reason ?? waiting,
     change:
-      one === undefined
-        ? toAct(policy, triggers, refusal, guards, when, would, sitting.now)
-        : toEnd(sitting, policy, one, until),
+      acting === undefined
+        ? [...toAct(policy, triggers, refusal, guards, when, would, sitting.now), ...toHold(sitting, policy, one)]
+        : toEnd(sitting, policy, acting, until),
   };
 }
 
@@ -178,7 +183,13 @@ function toAct(
   return change;
 }
 
-/** What ends a case that is open. */
+/** What a pending case still waits for, though its condition is true. */
+function toHold({ now }: Sitting, policy: Policy, one: Case | undefined): string[] {
+  const left = one?.holdsFrom === undefined ? 0 : one.holdsFrom + policy.forMs - now;
+  return left > 0 ? [`Its condition has to hold ${lasting(left)} longer.`] : [];
+}
+
+/** What ends a case that acts. */
 function toEnd(sitting: Sitting, policy: Policy, one: Case, until: Evaluated | undefined): string[] {
   const change: string[] = [];
   const left = lasting(one.deadline - sitting.now);
@@ -190,9 +201,11 @@ function toEnd(sitting: Sitting, policy: Policy, one: Case, until: Evaluated | u
     change.push(`Its release condition has to hold ${lasting(one.dwellFrom + policy.dwellMs - sitting.now)} longer.`);
   }
   if (policy.dwellMs === 'manual') change.push('Only a person releases it: nightshift revert --case.');
+  if (one.blind === true) return [...change, 'Its sensor is blind: it stays until the sensor answers.'];
+  const ends = one.triggers.map((key) => sitting.book.triggers.get(key)?.until ?? 0);
   change.push(
-    one.blind === true
-      ? 'Its sensor is blind: it stays until the sensor answers.'
+    endsWithItsTrigger(sitting, policy, one) && policy.dwellMs !== 'manual'
+      ? `It ends with its window or its call, in ${lasting(Math.max(...ends) - sitting.now)}.`
       : `Its lease ends in ${left} unless it is renewed.`,
   );
   return change;

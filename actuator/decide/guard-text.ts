@@ -18,14 +18,18 @@ export function guardText({ guard, detail }: Pick<Verdict, 'guard' | 'detail'>, 
     case 'cooldown':
       return `It acted here a short while ago, and does not again for ${lasting(number('leftMs'))}.`;
     case 'limit_gpus':
-      return `It holds ${detail.affected} GPUs, and may hold ${detail.allowed}.`;
+      return `${holding(detail)}, and may hold ${detail.allowed}.`;
     case 'limit_percent':
-      return `It holds ${detail.affected} GPUs, and may hold ${detail.allowed}: ${detail.percent} % of ${detail.eligible}.`;
+      return `${holding(detail)}, and may hold ${detail.allowed}: ${detail.percent} % of ${detail.eligible}.`;
     case 'rate':
       return `There were ${detail.recent} acts within ${lasting(number('perMs'))}, and no more than ${detail.allowed} are allowed.`;
     default:
       return `The guard ${guard} does not let it act.`;
   }
+}
+
+function holding({ affected, asks }: Record<string, unknown>): string {
+  return Number(asks) > 1 ? `It holds ${affected} GPUs, would limit ${asks} at once` : `It holds ${affected} GPUs`;
 }
 
 /** Whole seconds: nobody waits for a part of one. */

@@ -60,7 +60,8 @@ function limitGpus(sitting: Sitting, policy: Policy, target: Target): Verdict {
   const allowed = policy.limits.gpus;
   if (allowed === undefined) return { guard: 'limit_gpus', passes: true, detail: {} };
   const affected = sitting.affectedBy(policy);
-  return { guard: 'limit_gpus', passes: affected + sitting.sizeOf(target) <= allowed, detail: { affected, allowed } };
+  const asks = sitting.sizeOf(target);
+  return { guard: 'limit_gpus', passes: affected + asks <= allowed, detail: { affected, asks, allowed } };
 }
 
 /** Rounds down, but one is always allowed: a node of one card has no half. */
@@ -70,8 +71,12 @@ function limitPercent(sitting: Sitting, policy: Policy, target: Target): Verdict
   const { eligible } = sitting;
   const allowed = Math.max(1, Math.floor((percent * eligible) / 100));
   const affected = sitting.affectedBy(policy);
-  const passes = affected + sitting.sizeOf(target) <= allowed;
-  return { guard: 'limit_percent', passes, detail: { affected, allowed, eligible, percent } };
+  const asks = sitting.sizeOf(target);
+  return {
+    guard: 'limit_percent',
+    passes: affected + asks <= allowed,
+    detail: { affected, asks, allowed, eligible, percent },
+  };
 }
 
 function rate(sitting: Sitting): Verdict {

@@ -4,16 +4,19 @@ import { parseDuration } from '../../base/durations.ts';
 import { describe } from '../../base/errors.ts';
 import type { Book } from '../../model/book.ts';
 import type { Pause } from '../../model/decision.ts';
+import type { Facts } from '../../model/facts.ts';
 import type { Instant } from '../../model/instant.ts';
 import type { Trigger } from '../../model/trigger.ts';
 import type { Event } from '../decide/event.ts';
-import { checkManualRequest, manualTrigger } from '../intake/manual.ts';
+import { checkManualRequest, type ManualRequest, manualTrigger } from '../intake/manual.ts';
 import { authenticatedOnly } from './auth.ts';
 import { refuse } from './reads.ts';
 import type { Accepted } from './webhook.ts';
 
 export interface ControlOptions {
   book(): Book;
+  /** What is known of the cards without reading. */
+  known(): Facts;
   now(): Instant;
   /** Durable when it returns; throws LEDGER_*. */
   pause(pause: Pause): void;
@@ -96,7 +99,14 @@ export function control(options: ControlOptions): Router {
       refuse(response, 400, 'BODY_INVALID', `${pointer || 'the body'} ${message}`);
       return;
     }
-    const trigger = manualTrigger(parsed.value, { at: options.now(), triggers: options.book().triggers.values() });
+    const about = byAddress(parsed.value.about, options.known());
+    if (about === undefined) {
+      const { target, gpu } = parsed.value.about;
+      refuse(response, 404, 'GPU_UNKNOWN', `no GPU ${target?.kind === 'gpu' ? target.pci : gpu} on this node`);
+      return;
+    }
+    const asked: ManualRequest = { ...parsed.value, about };
+    const trigger = manualTrigger(asked, { at: options.now(), triggers: options.book().triggers.values() });
     if (trigger === undefined) {
       refuse(response, 404, 'TRIGGER_NOT_OPEN', `no manual trigger ${parsed.value.name} is open`);
       return;
@@ -122,6 +132,15 @@ export function control(options: ControlOptions): Router {
     else next(error);
   });
   return router;
+}
+
+/** A person's number is today's: the card that it means is what is called, and ended, under any name of it. */
+function byAddress(about: ManualRequest['about'], { cards }: Facts): ManualRequest['about'] | undefined {
+  const { target, gpu } = about;
+  if (target?.kind === 'gpu') return cards.has(target.pci) ? about : undefined;
+  if (gpu === undefined) return about;
+  const card = [...cards.values()].find((one) => one.number === gpu);
+  return card && { target: { kind: 'gpu', pci: card.card.pci } };
 }
 
 function checked<T>(schema: z.ZodType<T>, request: Request, response: Response): T | undefined {

@@ -165,8 +165,20 @@ function salvaged(file: string, error: NightshiftError, onlyExpired: boolean): O
       { cause: error },
     );
   }
-  const { knobs, damaged, complete } = salvageKnobs(file);
+  const { knobs, damaged, complete } = salvagedKnobs(file);
   return { rows: { knobs, cases: [], claims: [] }, untold: error.message, lost: { damaged, complete } };
+}
+
+/** Where no row is left, only people can tell what was ours. */
+function salvagedKnobs(file: string): ReturnType<typeof salvageKnobs> {
+  try {
+    return salvageKnobs(file);
+  } catch (error) {
+    if (!(error instanceof NightshiftError) || error.code !== 'LEDGER_BROKEN') throw error;
+    const hint =
+      'No row of it can be read: put back a copy of it, or compare power1_cap with power1_cap_default, and the clock limits, of each card and set them by hand.';
+    throw environmentError(error.code, error.message, hint, { cause: error });
+  }
 }
 
 /** Nobody waits for anything else here: a busy machine has its time. */

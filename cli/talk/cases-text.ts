@@ -5,7 +5,9 @@ import { claimText, clockText, knobText, lasting, reasonText, rowText, table, ta
 /** Cases as a table, and above it whatever keeps the actuator from beginning anything. */
 export function renderCases({ cases, now }: Cases, status: Status, all: boolean): string {
   const lines = standing(status, now);
-  if (cases.length === 0) lines.push(all ? 'No case is known.' : 'Nothing is held, and nothing is about to be.');
+  if (cases.length === 0 && status.state === 'frozen')
+    lines.push('What is held is not known: the ledger cannot be read.');
+  else if (cases.length === 0) lines.push(all ? 'No case is known.' : 'Nothing is held, and nothing is about to be.');
   else {
     // What is really held first, then what a dry run would hold, then what is over; each the newest first.
     const sorted = [...cases].sort((a, b) => rank(a) - rank(b));
@@ -61,7 +63,7 @@ function row(one: ShownCase, now: number, { cards }: Status): string[] {
 
 function leaseText({ closedAt, deadline, blind, state, openedAt }: ShownCase, now: number): string {
   if (closedAt !== undefined) return `ended after ${lasting(closedAt - openedAt)}`;
-  if (state === 'releasing') return '-';
+  if (state === 'releasing' || state === 'pending') return '-';
   return blind === true ? 'held: blind' : lasting(deadline - now);
 }
 

@@ -52,7 +52,8 @@ function block(one: Explanation, now: number, cards: Status['cards']): string[] 
     for (const [i, text] of texts.entries()) lines.push(`  ${(i === 0 ? head : '').padEnd(12)} ${text}`);
   };
   const rowOf = (on: string, knob: string) => one.knobs.find((row) => row.on === on && row.knob === knob);
-  if (one.case !== undefined)
+  const holds = one.case !== undefined && one.case.state !== 'pending';
+  if (holds)
     add(
       'limits',
       one.claims.map((claim) => claimText(claim, rowOf(claim.on, claim.knob))),
@@ -67,9 +68,9 @@ function block(one: Explanation, now: number, cards: Status['cards']): string[] 
     one.triggers.map((trigger) => triggerText(trigger, now)),
   );
   if (one.when !== undefined) add('when', evaluatedLines(one.when));
-  if (one.until !== undefined && one.case !== undefined) add('until', evaluatedLines(one.until));
-  add(one.case === undefined ? 'to act' : 'to end', one.change.map(printable));
-  if (one.case !== undefined && one.case.state !== 'releasing') {
+  if (one.until !== undefined && holds) add('until', evaluatedLines(one.until));
+  add(holds ? 'to end' : 'to act', one.change.map(printable));
+  if (one.case !== undefined && holds && one.case.state !== 'releasing') {
     add('give back', [`nightshift revert --case ${printable(one.case.id)} --reason "..."`]);
   }
   return lines;
@@ -87,8 +88,11 @@ function headline(one: Explanation, now: number, cards: Status['cards']): string
   }
   const since = lasting(now - one.case.openedAt);
   switch (one.case.state) {
-    case 'pending':
-      return `${name} is about to act on ${target}${mark}: its condition has held for ${lasting(now - (one.case.holdsFrom ?? now))}.`;
+    case 'pending': {
+      const held = `its condition has held for ${lasting(now - (one.case.holdsFrom ?? now))}`;
+      if (one.reason === 'condition_holds') return `${name} is about to act on ${target}${mark}: ${held}.`;
+      return `${name} waits to act on ${target}${mark}: ${reasonText(one.reason)}; ${held}.`;
+    }
     case 'releasing':
       return `${name} gives ${target} back${mark}: ${reasonText(one.case.reason)}.`;
     default:

@@ -217,6 +217,8 @@ describe('with an actuator that runs', () => {
     const cases: [string[], RegExp][] = [
       [['trigger', 'quiet', '--reason=x'], /TRIGGER_UNHEARD: .*Policies wait for: quiet-please, rehearse\./],
       [['trigger', 'quiet-please'], /FLAG_INVALID: --reason is missing/],
+      [['trigger', 'quiet-please', '--gpu=99', '--reason=x'], /no GPU 99 on this node/],
+      [['trigger', 'quiet-please', '--gpu=0000:ff:00.0', '--reason=x'], /no GPU 0000:ff:00.0 on this node/],
       [['pause', '--reason=x', '--policy=none'], /ACTUATOR_REFUSED: no policy is named none/],
       [['revert', '--reason=x', '--case=none'], /ACTUATOR_REFUSED: no open case none/],
       [['revert'], /FLAG_INVALID: --reason is missing/],

@@ -45,6 +45,34 @@ describe('an explanation', () => {
     ]);
   });
 
+  it('says what stands in the way of a case that only waits, and for how long it has to', () => {
+    const world = new World(policyYaml({ for: '30s' }));
+    world.card(0).junction = 70;
+    world.trigger();
+    world.pass(10);
+    expect(one(world)).toMatchObject({
+      reason: 'condition_holds',
+      change: ['Its condition has to hold 20s longer.'],
+      wouldClaim: [{ atMost: 70 }],
+    });
+    world.put({ put: 'pause', pause: { id: 'p1', reason: 'repair', author: 'me', since: world.now } });
+    world.pass(25);
+    const { reason, change } = one(world);
+    expect([world.states(), reason]).toEqual([['pending'], 'paused']);
+    expect(change).toEqual(['It is paused by me until a person resumes it: repair (nightshift resume p1).']);
+  });
+
+  it('says when a call ends, and that a limit is too small for the whole node', () => {
+    const quiet = { on: '[{ manual: quiet }]', when: undefined, until: undefined };
+    const world = new World(policyYaml(quiet));
+    const call = { source: 'manual', name: 'quiet', key: 'q@1' } as const;
+    world.trigger({ ...call, until: world.now + 20_000 });
+    expect(one(world).change).toEqual(['It ends with its window or its call, in 20s.']);
+    const wide = new World(policyYaml({ ...quiet, target: 'node', limits: '{ percent: 50 }' }));
+    wide.trigger({ ...call, target: { kind: 'node' }, until: wide.now + 20_000 });
+    expect(one(wide).change).toEqual(['It holds 0 GPUs, would limit 2 at once, and may hold 1: 50 % of 2.']);
+  });
+
   it('says what ends a case, and leaves connectives out', () => {
     const until =
       '{ or: [{ "<": [{ var: gpu.temperature.junction }, 55] }, { in: [{ var: gpu.health }, [gone, asleep]] }] }';

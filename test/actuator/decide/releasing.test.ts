@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { BookOptions } from '../../../model/book.ts';
-import { pciOf, policyYaml, World } from './world.ts';
+import { pciOf, policyYaml, START, World } from './world.ts';
 
 const outcomes = (decisions: { outcome: string; reason: string }[]): string[] =>
   decisions.map(({ outcome, reason }) => `${outcome} ${reason}`);
@@ -70,6 +70,26 @@ describe('the release condition', () => {
       case: [...world.book.cases.keys()][0] as string,
     });
     expect(outcomes(decisions)).toEqual(['released released_by_person']);
+  });
+
+  it('manual: the person who began it ends it by taking the call back', () => {
+    const call = { source: 'manual', name: 'quiet', key: 'quiet/gpu@1' } as const;
+    const policy = { on: '[{ manual: quiet }]', dwell: 'manual', until: undefined, when: undefined };
+    const world = held(policy, {}, { ...call, until: START + 600_000 });
+    world.pass(60);
+    expect(world.states()).toEqual(['active']);
+    expect(outcomes(world.trigger({ ...call, phase: 'close' }))).toEqual(['released trigger_closed']);
+  });
+
+  it('of a call is its end, however often it is renewed', () => {
+    const call = { source: 'manual', name: 'quiet', key: 'quiet/gpu@1', until: START + 60_000 } as const;
+    const world = held({ on: '[{ manual: quiet }]', until: undefined, when: undefined }, {}, call);
+    world.pass(30);
+    world.trigger({ ...call, phase: 'renew' });
+    world.pass(20);
+    expect([...world.book.cases.values()][0]?.deadline).toBe(START + 62_000);
+    world.trigger({ ...call, phase: 'renew', until: START + 120_000 });
+    expect([...world.book.cases.values()][0]?.deadline).toBe(START + 122_000);
   });
 
   it('without until it is the end of the trigger and of the condition together', () => {
