@@ -138,7 +138,7 @@ SIMULATED: ${cards} × ${MODELS[model].product} that do not exist, scenario ${sc
   actuator      ${actuator.url}/, acting on this node alone by ${actuator.rules}
                 (the shipped rules, with mode: enforce and shorter waits)
 ${monitoring}
-${lookNext({ dir, actuator }, { scenario, watched })}
+${lookNext({ dir, actuator }, { scenario, watched, gpus: cards * MODELS[model].dies })}
 Ctrl-C ends everything and removes the files.
 
 `;
@@ -190,7 +190,7 @@ async function startMonitoring({ url, dir, actuator }: Shown, given: Given, daem
   await Promise.all(
     programs.map(({ command, code, ready }) => {
       // What they would save on the way out is about to be removed.
-      const program = startProgram(command, code, daemon, 'SIGKILL');
+      const program = startProgram(leashed(command), code, daemon, 'SIGKILL');
       return Promise.race([answers(ready, code, command[0]), program.failed]);
     }),
   );
@@ -198,17 +198,28 @@ async function startMonitoring({ url, dir, actuator }: Shown, given: Given, daem
 
 /** The first of a program's names that can be started; where none can, the error of starting names the first. */
 function installed(names: readonly [string, ...string[]]): string {
-  const folders = (process.env.PATH ?? '').split(delimiter);
-  const isThere = (name: string): boolean =>
-    folders.some((folder) => {
-      try {
-        accessSync(join(folder, name), constants.X_OK);
-        return true;
-      } catch {
-        return false;
-      }
-    });
-  return names.find(isThere) ?? names[0];
+  return names.find(isInstalled) ?? names[0];
+}
+
+function isInstalled(name: string): boolean {
+  return (process.env.PATH ?? '').split(delimiter).some((folder) => {
+    try {
+      accessSync(join(folder, name), constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/**
+ * A command that the kernel ends with this process, also where this one is killed: left alone it would hold its port against the
+ * next demo. util-linux has it, which every Debian has; elsewhere it is the command alone.
+ */
+function leashed(command: readonly string[]): readonly string[] {
+  const [name = ''] = command;
+  const isPossible = isInstalled('setpriv') && isInstalled(name);
+  return isPossible ? ['setpriv', '--pdeathsig', 'KILL', '--', ...command] : command;
 }
 
 const POLL_MS = 100;

@@ -7,6 +7,7 @@ import { configurationError, environmentError, errnoOf, NightshiftError } from '
 import type { FlagDef, FlagValues } from '../base/flags.ts';
 import type { Log } from '../base/log.ts';
 import { DRIVERS, type DriverGeneration } from '../sim/driver.ts';
+import { SERVED_FILE } from '../sim/inference/place.ts';
 import { startChild } from '../sim/live/children.ts';
 import { Console } from '../sim/live/console.ts';
 import { LiveNode, type LiveNodeOptions } from '../sim/live/livenode.ts';
@@ -118,6 +119,8 @@ export function livingNode(
 export function begin(node: LiveNode): void {
   try {
     node.start();
+    // Of one that was killed: its ports are gone.
+    rmSync(join(node.dir, SERVED_FILE), { force: true });
   } catch (cause) {
     if (cause instanceof NightshiftError || errnoOf(cause) === undefined) throw cause;
     throw unwritable(node.dir, cause);
@@ -151,7 +154,7 @@ function unwritable(place: string, cause: unknown): Error {
   return environmentError(
     'SIMULATION_UNWRITABLE',
     `a simulated node cannot be written below ${place} (${errnoOf(cause) ?? 'unknown error'})`,
-    'Free some space there, or set TMPDIR to another folder.',
+    `${errnoOf(cause) === 'ENOSPC' ? 'Free some space there' : 'Use a folder that this user may write to'}; for the demo TMPDIR chooses it.`,
     { cause },
   );
 }

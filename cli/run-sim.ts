@@ -3,6 +3,7 @@ import { type Daemon, runUntilSignal } from '../base/app.ts';
 import type { FlagValues } from '../base/flags.ts';
 import { keepHeapSmall } from '../base/heap.ts';
 import { createLog, type Log } from '../base/log.ts';
+import { inferenceAddress } from '../sim/inference/place.ts';
 import type { LiveNode } from '../sim/live/livenode.ts';
 import { begin, keepAlive, livingNode, serveInferenceOf, wishesOf } from './living.ts';
 import type { startFlags } from './sim.ts';
@@ -15,6 +16,8 @@ export async function runSimulation(dir: string, given: FlagValues<(typeof start
   const log = createLog({ level: given['log.level'], format: given['log.format'] });
   let fail: (error: Error) => void = () => undefined;
   let changed: () => void = () => undefined;
+  const listen = given['inference.listen'];
+  if (listen !== undefined) inferenceAddress(listen);
   const mount = given.fuse === undefined ? undefined : resolve(given.fuse);
   const node = livingNode(
     { ...given, ...wishesOf(given), dir: resolve(dir) },
@@ -26,7 +29,6 @@ export async function runSimulation(dir: string, given: FlagValues<(typeof start
       fail = daemon.fail;
       begin(node);
       await keepAlive(node, daemon);
-      const listen = given['inference.listen'];
       const served = listen === undefined ? [] : await serveInferenceOf(node, listen, daemon, log);
       if (mount !== undefined) changed = await showThroughFuse(node, mount, daemon, log);
       log.info({ dir: node.dir, ...(mount !== undefined && { mount }) }, 'the node lives');
@@ -46,6 +48,8 @@ async function showThroughFuse(node: LiveNode, mount: string, daemon: Daemon, lo
   const { relay, changed } = await startNodeRelay(node, socket, failed);
   daemon.life.add('relay', () => relay.close());
   const program = startProgram(relayCommand(node.dir, mount, socket), 'SIMULATION_NO_FUSE', daemon);
+  // First of all at the end: while somebody reads a GPU that hangs the file system does not leave.
+  daemon.life.add('waiting reads', () => relay.clear());
   await Promise.race([relay.mounted(), program.failed]);
   return changed;
 }

@@ -104,7 +104,7 @@ SIMULATED: no AMD GPU here, so these four MI300X do not exist. ${FIRST_SIGHT.spe
   ${shown.actuator.url}/              the actuator, acting on this node alone by ${shown.actuator.rules}
                                       (the shipped rules, with mode: enforce and shorter waits)
 
-${lookNext(shown, { scenario: FIRST_SIGHT.scenario, watched: false })}
+${lookNext(shown, { scenario: FIRST_SIGHT.scenario, watched: false, gpus: FIRST_SIGHT.cards })}
   ${us} demo --help      other cards, other nights, with Prometheus and Alertmanager
   ${us} doctor           what this machine itself has
 

@@ -199,7 +199,7 @@ export function selected(selector: Selector, count: number): number[] {
 
 /** An event as typed by hand: `hang 2`, `ambient 40`, `ecc 2 ue 1`. Throws SIMULATION_EVENT_INVALID saying what is allowed. */
 export function parseEvent(name: string, args: readonly (string | number)[], gpus: number): SimEvent {
-  if (!(name in EVENTS)) {
+  if (!Object.hasOwn(EVENTS, name)) {
     const meant = closest(name, Object.keys(EVENTS));
     const hint = `${meant ? `Did you mean ${meant}? ` : ''}There are ${Object.keys(EVENTS).join(', ')}.`;
     throw configurationError('SIMULATION_EVENT_INVALID', `there is no event "${name}"`, hint);

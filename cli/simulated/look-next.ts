@@ -11,10 +11,11 @@ export function called(script: string | undefined, cwd: string): string {
 /** What somebody who has just started a simulated node looks at next; they copy it into a second terminal. */
 export function lookNext(
   { dir, actuator }: Pick<Shown, 'dir' | 'actuator'>,
-  { scenario, watched }: { scenario: string; watched: boolean },
+  { scenario, watched, gpus }: { scenario: string; watched: boolean; gpus: number },
 ): string {
   const { ledger } = actuator;
   const us = called(process.argv[1], process.cwd());
+  const gpu = (wanted: number): number => Math.min(wanted, gpus - 1);
   const soon =
     scenario === 'hot-card'
       ? 'GPU 0 gets hot within half a minute, is limited, and is given back when it is cool. Watch it:'
@@ -25,8 +26,8 @@ export function lookNext(
   return `${soon}
   watch -n 1 ${us} cases --ledger ${ledger}
   ${us} explain --ledger ${ledger}
-  ${us} trigger quiet-please --gpu 1 --reason "measuring" --ledger ${ledger}
-  ${us} sim event ${dir} ambient 40        then "block 3 0.4", "hang 2", "unhang 2", "load 1 0.9"
+  ${us} trigger quiet-please --gpu ${gpu(1)} --reason "measuring" --ledger ${ledger}
+  ${us} sim event ${dir} ambient 40        then "block ${gpu(3)} 0.4", "hang ${gpu(2)}", "unhang ${gpu(2)}", "load ${gpu(1)} 0.9"
 ${who}
 `;
 }

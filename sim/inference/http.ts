@@ -141,6 +141,6 @@ async function jsonOf(request: IncomingMessage): Promise<{ value?: unknown; wron
   try {
     return { value: JSON.parse(Buffer.concat(chunks).toString('utf8')) };
   } catch (error) {
-    return { wrong: `the body is no JSON: ${describe(error)}` };
+    return { wrong: `the body is no JSON: ${(error as SyntaxError).message}` };
   }
 }

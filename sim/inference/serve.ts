@@ -1,15 +1,13 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { configurationError } from '../../base/errors.ts';
 import { createWebServer, type WebServer } from '../../base/http.ts';
-import { formatListenAddress, parseListenAddress, reachesBeyondHost } from '../../base/listen.ts';
+import { formatListenAddress } from '../../base/listen.ts';
 import type { Log } from '../../base/log.ts';
 import type { InferenceServer } from '../live/inference.ts';
 import { type HttpTerms, inferenceApp } from './http.ts';
+import { inferenceAddress, SERVED_FILE } from './place.ts';
 
 /** Opens a port for each inference server, and says in a file of the node's folder which is whose. */
-
-export const SERVED_FILE = 'inference.json';
 
 export interface Served {
   gpu: number;
@@ -32,13 +30,7 @@ export interface Serving {
 
 /** All or none. Throws SIMULATION_LOOPBACK_ONLY or what a listener that cannot be opened throws. */
 export async function serveInference({ servers, listen, dir, log, ...terms }: ServeTerms): Promise<Serving> {
-  const first = parseListenAddress(listen);
-  if (first.kind !== 'tcp' || reachesBeyondHost(first))
-    throw configurationError(
-      'SIMULATION_LOOPBACK_ONLY',
-      `simulated inference servers are not served at ${listen}`,
-      'Use --inference.listen=127.0.0.1:0.',
-    );
+  const first = inferenceAddress(listen);
   const open: WebServer[] = [];
   const file = join(dir, SERVED_FILE);
   const stop = async (): Promise<void> => {

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { parseDuration } from '../../base/durations.ts';
+import { MODELS } from '../models.ts';
 
 /** What a scenario file may say. Times are read as seconds, shares stay fractions of 1. */
 
 const DAY = 86_400;
 
 /** Seconds of `90s`, `5m`, `1h30m`. */
-const duration = z.string().transform((text, context) => {
+const duration = z.string('must be a duration like 10m').transform((text, context) => {
   try {
     return parseDuration(text) / 1000;
   } catch (error) {
@@ -33,10 +34,13 @@ const share = number(0, 1);
 
 const WORDS = ['all', 'first', 'last', 'even', 'odd'] as const;
 const SELECTOR = 'must name GPUs: all, first, last, even, odd, a number, or a list of numbers';
-const index = z.number().int().min(0);
+const index = z.number(SELECTOR).int(SELECTOR).min(0, SELECTOR);
 /** GPUs by the number that the exporter gives them: in PCI order from 0. */
 const selector = z.union([z.enum(WORDS), index, z.array(index).min(1)], SELECTOR);
 export type Selector = z.infer<typeof selector>;
+
+/** Blocks that count errors on some model. */
+const BLOCKS = [...new Set(Object.values(MODELS).flatMap(({ ras }) => ras))];
 
 const settings = { auto: 'auto' } as const;
 
@@ -56,7 +60,7 @@ export const EVENTS = {
     gpus: selector,
     severity: z.enum(['ce', 'ue', 'de']).default('ce'),
     count: z.number().int().min(1).max(1_000_000).default(1),
-    block: z.string().default('umc'),
+    block: z.enum(BLOCKS).default('umc'),
     over: duration.default(0),
     retire: z.number().int().min(0).max(64).default(0),
   }),

@@ -95,6 +95,20 @@ describe('nightshift sim', () => {
     expect(readdirSync(join(dir, 'home'))).toEqual(['letter']);
   }, 30_000);
 
+  it('writes nothing where a flag is wrong, and says nothing of servers that died with the last start', async () => {
+    const there = join(dir, 'node');
+    for (const listen of ['foo', '0.0.0.0:0', '127.0.0.1:70000']) {
+      const { exitCode } = await nightshift('sim', 'start', there, '--model=mi210', `--inference.listen=${listen}`);
+      expect([exitCode, readdirSync(dir)], listen).toEqual([2, []]);
+    }
+    writeTree(there, describeNode({ model: 'mi210', cards: 1 }));
+    writeFileSync(join(there, 'inference.json'), '[]');
+    const node = daemon(['sim', 'start', there, '--model=mi210', '--cards=1']);
+    await node.says('Ctrl-C');
+    expect(readdirSync(there)).not.toContain('inference.json');
+    await node.stop('SIGINT');
+  }, 60_000);
+
   it('explains its events', async () => {
     const { stdout } = await nightshift('sim', '--help');
     for (const word of ['start', 'load', 'event', 'ecc GPUS SEVERITY COUNT', 'ambient CELSIUS OVER'])

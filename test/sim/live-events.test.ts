@@ -153,6 +153,10 @@ describe('by hand', () => {
     [['ambient', 'warm'], /CELSIUS: must be a number from -10 to 60/, /Write ambient CELSIUS OVER/],
     [['load', 0, 1.5], /BUSY: must be at most 1/, /Write load GPUS BUSY/],
     [['hang', 0, 1], /at most 1 words/, /Write hang GPUS/],
+    [['toString'], /there is no event "toString"/, /There are load/],
+    [['ambient', 40, 10], /OVER: must be a duration like 10m/, /Write ambient/],
+    [['ecc', 0, 'ce', 3, 'foo'], /BLOCK: .*umc/, /Write ecc/],
+    [['hang', -1], /GPUS: must name GPUs/, /Write hang/],
   ] as const)('%j is refused with what is allowed', (args, message, hint) => {
     const { live } = lab({ node: { model: 'mi210', cards: 2 } });
     const refused = (() => {
