@@ -39,7 +39,8 @@ export class KnobMemory {
     const [gfxTop, memTop] = [gfx?.max ?? this.#topology.gfx, mem?.max ?? this.#topology.mem];
     const gfxMin = gfx?.min ?? low;
     if (gfxTop !== undefined) known.gfx = { max: gfxTop, ...(gfxMin !== undefined && { min: gfxMin }) };
-    if (memTop !== undefined) known.mem = { max: memTop, ...(mem?.min !== undefined && { min: mem.min }) };
+    const memMin = mem?.min ?? shown.memLow;
+    if (memTop !== undefined) known.mem = { max: memTop, ...(memMin !== undefined && { min: memMin }) };
     const levels = this.#hardware.levels ?? shown.levels;
     return levels === undefined ? known : { ...known, levels };
   }

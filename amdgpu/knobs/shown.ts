@@ -31,6 +31,8 @@ export interface Shown {
   settings: Settings;
   /** Lower limit of the graphics clock in force, MHz. */
   low?: number;
+  /** Lower end of the memory clock, MHz, which nobody can set. */
+  memLow?: number;
   /** Live graphics clock, MHz, where the file stars one. */
   clock?: number;
   /** What the hardware can do, where the files say it: while nothing is limited, or in a section of their own. */
@@ -92,6 +94,7 @@ function rangeOf(family: Family, text: TextOf, level: string | undefined): Clock
     ...(gfx !== undefined && { gfx }),
     ...(mem !== undefined && { mem }),
     ...(low !== undefined && { low }),
+    ...(memLow !== undefined && { memLow }),
     ...(clock !== undefined && { clock }),
     hardware: { ...(gfxRange && { gfx: gfxRange }), ...(memRange && { mem: memRange }) },
   };

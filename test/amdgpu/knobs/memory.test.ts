@@ -67,7 +67,7 @@ describe('the ranges of the hardware', () => {
   it('are those of the topology for a process that came later, and no lower end, which is what somebody set', () => {
     const memory = new KnobMemory();
     memory.seeTopology(2100, 1300);
-    expect(memory.hardware(limited)).toEqual({ gfx: { max: 2100 }, mem: { max: 1300 } });
+    expect(memory.hardware(limited)).toEqual({ gfx: { max: 2100 }, mem: { min: 900, max: 1300 } });
   });
 
   it('are not known otherwise', () => {
