@@ -190,7 +190,7 @@ async function startMonitoring({ url, dir, actuator }: Shown, given: Given, daem
   await Promise.all(
     programs.map(({ command, code, ready }) => {
       // What they would save on the way out is about to be removed.
-      const program = startProgram(leashed(command), code, daemon, 'SIGKILL');
+      const program = startProgram(command, code, daemon, 'SIGKILL');
       return Promise.race([answers(ready, code, command[0]), program.failed]);
     }),
   );
@@ -239,14 +239,16 @@ export interface Program {
   failed: Promise<never>;
 }
 
-/** Ends with the daemon, which its own end fails. */
+/** Ends with the daemon, which its own end fails. One that may be killed at any moment dies with this process, however that ends. */
 export function startProgram(
-  [name, ...args]: readonly string[],
+  command: readonly string[],
   code: ProgramError,
   daemon: Daemon,
   signal: NodeJS.Signals = 'SIGTERM',
 ): Program {
-  const child = spawn(name as string, args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const [name = ''] = command;
+  const [file = '', ...args] = signal === 'SIGKILL' ? leashed(command) : command;
+  const child = spawn(file, args, { stdio: ['ignore', 'ignore', 'pipe'] });
   let stopping = false;
   let last = '';
   child.stderr?.setEncoding('utf8').on('data', (chunk: string) => {
@@ -258,10 +260,10 @@ export function startProgram(
   const failed = ended.then(
     ([status, signal]) => {
       process.off('exit', kill);
-      throw programError(code, name as string, `ended with ${signal ?? status}${last && `: ${last}`}`);
+      throw programError(code, name, `ended with ${signal ?? status}${last && `: ${last}`}`);
     },
     (cause: unknown) => {
-      throw programError(code, name as string, `cannot be started (${toError(cause).message})`);
+      throw programError(code, name, `cannot be started (${toError(cause).message})`);
     },
   ) as Promise<never>;
   failed.catch((error: unknown) => {
@@ -271,7 +273,7 @@ export function startProgram(
     stopping = true;
     return end(child, ended, signal);
   };
-  daemon.life.add(name as string, release, { limitMs: STOP_MS });
+  daemon.life.add(name, release, { limitMs: STOP_MS });
   return { failed };
 }
 

@@ -53,7 +53,8 @@ function whilePending(
   if (isUnproven(policy, triggers, () => sitting.scopeFor(policy, one.target, triggers))) {
     return suppressed(sitting, policy, one.target, { reason: 'untrusted', detail: {} }, triggers.at(-1)?.key);
   }
-  return tryToAct(sitting, policy, { ...one, deadline: Math.max(one.deadline, now + policy.leaseMs) }, truth);
+  const deadline = Math.max(one.deadline, leaseEnd(policy, triggers, now));
+  return tryToAct(sitting, policy, { ...one, deadline }, truth);
 }
 
 function whileActing(
@@ -117,11 +118,11 @@ function stillHolds(policy: Policy, seen: Truth | undefined): boolean {
  */
 export function endsWithItsTrigger({ book }: Sitting, policy: Policy, one: Case): boolean {
   const triggers = one.triggers.map((key) => book.triggers.get(key));
-  const isByWord = (trigger: OpenTrigger | undefined): boolean =>
-    trigger?.source === 'manual' && (policy.dwellMs !== 'manual' || trigger.closedAt !== undefined);
-  const isByWindow = (trigger: OpenTrigger | undefined): boolean =>
-    trigger?.source === 'schedule' && policy.dwellMs !== 'manual';
-  return triggers.length > 0 && triggers.every((trigger) => isByWord(trigger) || isByWindow(trigger));
+  const ends = (trigger: OpenTrigger | undefined): boolean =>
+    policy.dwellMs === 'manual'
+      ? trigger?.source === 'manual' && trigger.closedAt !== undefined
+      : trigger?.source === 'manual' || trigger?.source === 'schedule';
+  return triggers.length > 0 && triggers.every(ends);
 }
 
 function whileDwelling(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {

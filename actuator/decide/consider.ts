@@ -54,13 +54,23 @@ export function tryToAct(
     return suppressed(sitting, policy, target, { reason: refused.guard, detail: refused.detail }, trigger);
   }
   const one = { ...before, ...firstRungs(policy, sitting.scope(target)) };
-  const { claims, notAdjustable } = claimsFor(sitting, policy, one);
-  const passing = notAdjustable.filter(({ why }) => isPassing(why));
-  if (claims.length === 0 && setsKnobs(policy) && notAdjustable.length > 0) {
-    const reason = passing.length === notAdjustable.length ? 'card_not_ok' : 'not_adjustable';
+  const would = claimsFor(sitting, policy, one);
+  const { claims, notAdjustable } = would;
+  const reason = whyNothing(policy, would);
+  if (reason !== undefined) {
     return suppressed(sitting, policy, target, { reason, detail: { knobs: notAdjustable } }, trigger);
   }
-  return act(sitting, policy, passing.length > 0 ? { ...one, partial: true } : one, claims, truth);
+  const isPartial = notAdjustable.some(({ why }) => isPassing(why));
+  return act(sitting, policy, isPartial ? { ...one, partial: true } : one, claims, truth);
+}
+
+/** Why nothing of what the policy sets can be set; undefined where something can, or it sets nothing anyway. */
+export function whyNothing(
+  policy: Policy,
+  { claims, notAdjustable }: ReturnType<typeof claimsFor>,
+): 'card_not_ok' | 'not_adjustable' | undefined {
+  if (claims.length > 0 || !setsKnobs(policy) || notAdjustable.length === 0) return undefined;
+  return notAdjustable.every(({ why }) => isPassing(why)) ? 'card_not_ok' : 'not_adjustable';
 }
 
 /** Why the condition side says no; undefined where the policy would act if no guard stood in the way. */

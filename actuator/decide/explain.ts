@@ -6,9 +6,9 @@ import type { Facts } from '../../model/facts.ts';
 import type { Condition, Policy, Scope, TraceEntry, Truth } from '../../model/policy.ts';
 import { type Target, targetKey } from '../../model/target.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
-import { claimsFor, newCase, setsKnobs } from './act.ts';
+import { claimsFor, newCase } from './act.ts';
 import { endsWithItsTrigger } from './advance.ts';
-import { refusalOf } from './consider.ts';
+import { refusalOf, whyNothing } from './consider.ts';
 import { looksOf, policyOf } from './decide.ts';
 import { guardText, lasting } from './guard-text.ts';
 import { type Verdict, verdicts } from './guards.ts';
@@ -145,11 +145,7 @@ function reasonOf(
   if (refusal === 'policy_off') return refusal;
   if (policy.on.length > 0 && triggers.length === 0) return 'no_trigger';
   const guard = guards.find((verdict) => !verdict.passes)?.guard;
-  return refusal ?? guard ?? (cannotSet(policy, would) ? 'not_adjustable' : 'condition_true');
-}
-
-function cannotSet(policy: Policy, would: Would): boolean {
-  return setsKnobs(policy) && would.claims.length === 0 && would.notAdjustable.length > 0;
+  return refusal ?? guard ?? whyNothing(policy, would) ?? 'condition_true';
 }
 
 /** What stands between the policy and its acting. */
@@ -176,7 +172,7 @@ function toAct(
     change.push(`It is held back by ${refusal.reason}${told(refusal.detail)}.`);
   }
   for (const verdict of guards) if (!verdict.passes) change.push(guardText(verdict, now));
-  if (cannotSet(policy, would)) {
+  if (whyNothing(policy, would) !== undefined) {
     const why = would.notAdjustable.map(({ pci, knob, why }) => `${knob} of ${pci} is ${why}`).join(', ');
     change.push(`Nothing that it sets can be set on this card: ${why}.`);
   }

@@ -31,8 +31,8 @@ export interface Clamped {
 }
 
 /**
- * Brings a wish (W or MHz) into the envelope, rounded down to a whole unit, or to a level where there are levels. For knobs that are adjustable; throws RangeError where
- * the facts name no range or the wish is not a number.
+ * Brings a wish (W or MHz) into the envelope, rounded down to a whole unit, or to a level where there are levels. For knobs that
+ * are adjustable; throws RangeError where the facts name no range or the wish is not a number.
  */
 export function clampWish(
   facts: Pick<KnobFacts, 'knob' | 'floor' | 'max' | 'default' | 'levels'>,

@@ -27,8 +27,10 @@ export function renderActuator({ cards, checks }: ActuatorReport): string {
   lines.push(...table(checks.map(({ what, verdict, state }) => [`  ${what}`, VERDICTS[verdict], printable(state)])));
   // Cards that differ in nothing but their number are told once.
   const alike = new Map<string, number[]>();
-  for (const { gpu, knobs } of cards) {
-    const text = table(knobs.map((facts) => [`    ${knobText(facts.knob)}`, ...armedText(facts)])).join('\n');
+  for (const { gpu, knobs, protected: kept } of cards) {
+    const texts = (facts: KnobFacts): [string, string] =>
+      kept && facts.adjustable ? ['not armed', 'protected: the actuator was told not to touch it'] : armedText(facts);
+    const text = table(knobs.map((facts) => [`    ${knobText(facts.knob)}`, ...texts(facts)])).join('\n');
     alike.set(text, [...(alike.get(text) ?? []), gpu]);
   }
   for (const [text, gpus] of alike) lines.push(`  GPU ${gpus.join(', ')}`, text);

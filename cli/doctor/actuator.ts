@@ -11,6 +11,8 @@ import { openBearerTokens } from '../../base/bearer.ts';
 import type { Clock } from '../../base/clock.ts';
 import { describe, errnoOf, NightshiftError } from '../../base/errors.ts';
 import type { KnobFacts } from '../../model/claim.ts';
+import { statusOf } from '../talk/answers.ts';
+import { talkTo } from '../talk/client.ts';
 
 /** Whether an actuator that ran as this user could act, and what would keep it from it. Nothing is written and nothing is held. */
 
@@ -31,7 +33,7 @@ export interface Check {
 
 export interface ActuatorReport {
   /** What can be set on each GPU, and why not. */
-  cards: { gpu: number; pci: string; knobs: KnobFacts[] }[];
+  cards: { gpu: number; pci: string; knobs: KnobFacts[]; protected: boolean }[];
   checks: Check[];
 }
 
@@ -52,12 +54,22 @@ export async function examineActuator(
   } finally {
     pool.close();
   }
+  const kept = await protectedOf(places.ledger);
   const cards = node.cards.map(({ pci, found }) => ({
     gpu: found.card.gpu,
     pci,
     knobs: [...port.facts(pci).values()],
+    protected: kept.has(pci),
   }));
   return { cards, checks: await checksOf(places, clock) };
+}
+
+/** Cards that a running actuator was told not to touch; nobody knows where none answers. */
+async function protectedOf(ledger: string): Promise<ReadonlySet<string>> {
+  if (!existsSync(`${ledger}.sock`)) return new Set();
+  const talk = talkTo({ ledger, 'actuator.url': undefined, 'web.bearer-token-file': undefined });
+  const status = await statusOf(talk).catch(() => undefined);
+  return new Set(status?.cards.filter((card) => card.protected).map(({ pci }) => pci));
 }
 
 async function checksOf({ sysfs, ledger, rules, tokenFile }: ActuatorPlaces, clock: Clock): Promise<Check[]> {

@@ -212,6 +212,15 @@ describe('with an actuator that runs', () => {
     expect(cap(0)).toBe(DEFAULT_W);
   }, 60_000);
 
+  it('a protected card is not armed, and one that is not there is told at the start', async () => {
+    const running = await actuator(`--protect=${pcis[1]}`, '--protect=0000:fe:00.0');
+    expect(running.log()).toMatch(/no such GPU is here.*0000:fe:00\.0/);
+    const paths = [`--path.sysfs=${dir}/sys`, `--path.procfs=${dir}/proc`];
+    const { out } = await nightshift('doctor', where, `--rules=${dir}/rules`, ...paths);
+    expect(out).toMatch(/GPU 0\n +power cap +armed /);
+    expect(out).toMatch(/GPU 1\n +power cap +not armed +protected: /);
+  }, 60_000);
+
   it('what nobody waits for, and what is not there, is an error that names what is', async () => {
     await actuator();
     const cases: [string[], RegExp][] = [
