@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createLog } from '../../base/log.ts';
 import { createExporter } from '../../exporter/app.ts';
@@ -15,10 +16,14 @@ import { timeEach } from '../bench/times.ts';
 
 const ROUNDS = 6;
 
+let folder: string;
 let subject: Subject;
 beforeAll(() => {
-  subject = writeSubject(folderInMemory(), '8 x MI300X', { model: 'mi300x', cards: 8 });
+  folder = folderInMemory();
+  subject = writeSubject(folder, '8 x MI300X', { model: 'mi300x', cards: 8 });
 });
+// A worker is ended by its pool, and then nothing is removed at its exit.
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 it('a lane reads its best pass in at most four times what a C program usually needs for the same files', async () => {
   const ratios: number[] = [];
