@@ -31,6 +31,7 @@ const AT_ONCE = 1_000;
  * others. One that still fires is told again, and then is a new one.
  */
 export function roomFor(book: Book, triggers: readonly Trigger[], most = MOST_KEPT): Change[] | undefined {
+  if (book.triggers.size + triggers.length <= most) return [];
   const fresh = new Set(triggers.filter(({ key }) => !book.triggers.has(key)).map(({ key }) => key)).size;
   const missing = fresh === 0 ? 0 : book.triggers.size + fresh - most;
   if (missing <= 0) return [];

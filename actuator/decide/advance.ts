@@ -4,7 +4,7 @@ import type { Policy, Scope, Truth } from '../../model/policy.ts';
 import type { OpenTrigger } from '../../model/trigger.ts';
 import { claimText, decision, knobsOf, matterOf } from './act.ts';
 import { leaseEnd, stampOf, suppressed, tryToAct } from './consider.ts';
-import { claimsAnew, isHeld } from './reclaim.ts';
+import { claimsAnew, isHeld, isMore } from './reclaim.ts';
 import { close, release } from './release.ts';
 import { nextRungs } from './rungs.ts';
 import type { Sitting } from './sitting.ts';
@@ -179,9 +179,7 @@ function climb(sitting: Sitting, policy: Policy, one: Case): Decision | undefine
 function grow(sitting: Sitting, policy: Policy, one: Case): Decision | undefined {
   if (one.target.kind === 'gpu' && one.partial !== true) return undefined;
   const { claims } = claimsAnew(sitting, policy, one);
-  const held = sitting.book.claims.get(one.id) ?? [];
-  const isNew = claims.some(({ on, knob }) => !held.some((claim) => claim.on === on && claim.knob === knob));
-  return isNew ? reclaimed(sitting, policy, one, 'now_adjustable', {}) : undefined;
+  return isMore(sitting, one, claims) ? reclaimed(sitting, policy, one, 'now_adjustable', {}) : undefined;
 }
 
 /** New claims for a case that acts: to be brought to the card, and verified, as the first ones were. */

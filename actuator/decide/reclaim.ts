@@ -20,7 +20,7 @@ export function claimsAnew(sitting: Sitting, policy: Policy, one: Case): Renewal
   const { claims, notAdjustable } = claimsFor(sitting, policy, one);
   const kept = heldBy(sitting, one).filter(
     ({ on, knob }) =>
-      !claims.some((claim) => claim.on === on && claim.knob === knob) &&
+      !isAmong(claims, on, knob) &&
       (isAway(sitting, one) || notAdjustable.some((entry) => entry.knob === knob && carries(sitting, on, entry.pci))),
   );
   const held = one.blind === true ? kept.map((claim) => atFloor(sitting, claim)) : kept;
@@ -36,6 +36,16 @@ export function isHeld(sitting: Sitting, one: Case, claims: readonly Claim[]): b
       held.some((claim) => claim.on === on && claim.knob === knob && claim.atMost === atMost),
     )
   );
+}
+
+/** Whether they are about a knob that the case does not claim yet. */
+export function isMore(sitting: Sitting, one: Case, claims: readonly Claim[]): boolean {
+  const held = heldBy(sitting, one);
+  return claims.some(({ on, knob }) => !isAmong(held, on, knob));
+}
+
+function isAmong(claims: readonly Claim[], on: string, knob: Claim['knob']): boolean {
+  return claims.some((claim) => claim.on === on && claim.knob === knob);
 }
 
 function heldBy({ book }: Sitting, one: Case): readonly Claim[] {

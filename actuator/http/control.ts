@@ -10,7 +10,7 @@ import type { Trigger } from '../../model/trigger.ts';
 import type { Event } from '../decide/event.ts';
 import { checkManualRequest, type ManualRequest, manualTrigger } from '../intake/manual.ts';
 import { authenticatedOnly } from './auth.ts';
-import { refuse } from './reads.ts';
+import { cardOf, refuse } from './reads.ts';
 import type { Accepted } from './webhook.ts';
 
 export interface ControlOptions {
@@ -101,8 +101,7 @@ export function control(options: ControlOptions): Router {
     }
     const about = byAddress(parsed.value.about, options.known());
     if (about === undefined) {
-      const { target, gpu } = parsed.value.about;
-      refuse(response, 404, 'GPU_UNKNOWN', `no GPU ${target?.kind === 'gpu' ? target.pci : gpu} on this node`);
+      refuse(response, 404, 'GPU_UNKNOWN', `no GPU ${nameOf(parsed.value.about)} on this node`);
       return;
     }
     const asked: ManualRequest = { ...parsed.value, about };
@@ -135,12 +134,16 @@ export function control(options: ControlOptions): Router {
 }
 
 /** A person's number is today's: the card that it means is what is called, and ended, under any name of it. */
-function byAddress(about: ManualRequest['about'], { cards }: Facts): ManualRequest['about'] | undefined {
-  const { target, gpu } = about;
-  if (target?.kind === 'gpu') return cards.has(target.pci) ? about : undefined;
-  if (gpu === undefined) return about;
-  const card = [...cards.values()].find((one) => one.number === gpu);
-  return card && { target: { kind: 'gpu', pci: card.card.pci } };
+function byAddress(about: ManualRequest['about'], facts: Facts): ManualRequest['about'] | undefined {
+  const name = nameOf(about);
+  if (name === undefined) return about;
+  const pci = cardOf(name, facts);
+  return pci === undefined ? undefined : { target: { kind: 'gpu', pci } };
+}
+
+/** The GPU as it was named; undefined where none was. */
+function nameOf({ target, gpu }: ManualRequest['about']): string | undefined {
+  return target?.kind === 'gpu' ? target.pci : gpu?.toString();
 }
 
 function checked<T>(schema: z.ZodType<T>, request: Request, response: Response): T | undefined {

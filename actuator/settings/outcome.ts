@@ -73,11 +73,9 @@ function restored(step: RestoreStep, value: number, { level, gfx_low: low }: Set
     const detail = `somebody else set it to ${value} at the same time`;
     return { report: report(step, { state: 'foreign', settled: true, restored: 'overridden', detail, value }) };
   }
-  const met = !leveled
-    ? `level reads ${level} instead of ${to.level}`
-    : lowered
-      ? `reads ${value} instead of ${target}`
-      : `lower limit reads ${low} instead of ${to.gfx_low}`;
+  let met = `reads ${value} instead of ${target}`;
+  if (!lowered) met = `lower limit reads ${low} instead of ${to.gfx_low}`;
+  if (!leveled) met = `level reads ${level} instead of ${to.level}`;
   return untaken(step, now, `accepted, but ${met}`, { counts: true, value });
 }
 

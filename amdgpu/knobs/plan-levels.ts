@@ -1,4 +1,5 @@
 import type { Settings } from '../../model/claim.ts';
+import { changes } from './changes.ts';
 import type { Plan, Ranges, Step } from './plan.ts';
 import { LEVEL, LEVELS } from './shown.ts';
 
@@ -10,10 +11,10 @@ import { LEVEL, LEVELS } from './shown.ts';
 const FORCED = new Set(['low', 'high', 'profile_standard', 'profile_min_sclk', 'profile_min_mclk', 'profile_peak']);
 
 export function planLevels(from: Settings & { level: string }, to: Settings, ranges: Ranges): Plan {
-  if (to.mem_clock !== undefined && to.mem_clock !== from.mem_clock) return { impossible: 'unsupported' };
+  if (changes(from, to, 'mem_clock')) return { impossible: 'unsupported' };
   const { levels = [] } = ranges;
   const gfx = to.gfx_clock ?? from.gfx_clock;
-  const gfxChanges = to.gfx_clock !== undefined && to.gfx_clock !== from.gfx_clock;
+  const gfxChanges = changes(from, to, 'gfx_clock');
   const level = to.level ?? 'manual';
   const step = (word: string): Step[] => (word === from.level ? [] : [{ file: LEVEL, text: word }]);
   if (FORCED.has(level)) return level === from.level && gfxChanges ? { impossible: 'level_fixes_clock' } : step(level);

@@ -1,5 +1,6 @@
 import type { Family } from '../../model/card.ts';
 import type { Settings } from '../../model/claim.ts';
+import { changes } from './changes.ts';
 import type { Plan, Ranges, Step } from './plan.ts';
 import { type ClockRange, hasMemoryLimit, LEVEL, OVERDRIVE } from './shown.ts';
 
@@ -22,8 +23,8 @@ const levelStep = (level: string): Step => ({ file: LEVEL, text: level });
 const tableStep = (text: string): Step => ({ file: OVERDRIVE, text });
 
 export function planRange(family: Family, from: Known, to: Settings, ranges: Ranges): Plan {
-  const memChanges = to.mem_clock !== undefined && to.mem_clock !== from.mem_clock;
-  const gfxChanges = (['gfx_clock', 'gfx_low'] as const).some((key) => to[key] !== undefined && to[key] !== from[key]);
+  const memChanges = changes(from, to, 'mem_clock');
+  const gfxChanges = changes(from, to, 'gfx_clock', 'gfx_low');
   if (memChanges && !hasMemoryLimit(family)) return { impossible: 'unsupported' };
   const task: Task = { family, from, to, ranges, gfxChanges, memChanges };
   const level = to.level ?? (from.level === 'perf_determinism' && !memChanges ? from.level : 'manual');

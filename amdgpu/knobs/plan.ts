@@ -1,5 +1,6 @@
 import type { Family } from '../../model/card.ts';
 import type { Settings } from '../../model/claim.ts';
+import { changes } from './changes.ts';
 import { planLevels } from './plan-levels.ts';
 import { planRange } from './plan-range.ts';
 import { CAP, type ClockRange, hasRange } from './shown.ts';
@@ -72,15 +73,11 @@ function planCap(from: Settings, { power_cap: cap }: Settings, ranges: Ranges): 
 }
 
 function planClocks(family: Family, from: Settings, to: Settings, ranges: Ranges): Plan {
-  if (!(['gfx_clock', 'gfx_low', 'mem_clock', 'level'] as const).some((key) => changes(from, to, key))) return [];
+  if (!changes(from, to, 'gfx_clock', 'gfx_low', 'mem_clock', 'level')) return [];
   if (from.level === undefined) return { impossible: 'level_unknown' };
   const known = { ...from, level: from.level };
   if (hasRange(family)) return planRange(family, known, to, ranges);
   return family === 'mi100' ? planLevels(known, to, ranges) : { impossible: 'unsupported' };
-}
-
-function changes(from: Settings, to: Settings, key: keyof Settings): boolean {
-  return to[key] !== undefined && to[key] !== from[key];
 }
 
 function tightens(from: Settings, to: Settings): boolean {
